@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// Confinement by bubblewrap (bwrap), version 0.4 or newer.
+//
+// bubblewrap makes the tree read-only and binds the writable roots over it. It leaves one promised effect ungoverned:
+// a read-only mount does not stop a write into a FIFO. A program that is its own runner (it calls
+// cordon::runner::entry first in main) closes that gap: bubblewrap then starts the program again inside the sandbox,
+// as a guard that adds Landlock rules and execs the command. Without that, the enforcement is partial {fifo_write}.
+//
+// As uid 0 three more things are needed, each measured as an escape without it: every capability is dropped inside a
+// user namespace; /dev is made read-only before bubblewrap binds the device nodes (root owns them, and could chmod the
+// host's /dev/null); and /proc is remounted read-only.
+
+#include <chrono>
+#include <cordon/backend/backend.hpp>
+#include <cordon/backend/escape_probe.hpp>
+#include <cordon/backend/probe_cache.hpp>
+#include <cordon/detail/error_text.hpp>
+#include <cordon/os/linux/landlock.hpp>
+#include <cordon/os/linux/mount.hpp>
+#include <cordon/os/linux/paths.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/process/launch.hpp>
+#include <cordon/process/spawn.hpp>
+#include <cordon/runner/grammar.hpp>
+#include <cordon/runner/self.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cordon {
+
+namespace bubblewrap {
+
+/// What one bubblewrap sandbox is made from.
+struct Job {
+  std::string binary;  ///< absolute
+  bool writable = false;
+  PolicyScope scope;
+  bool guarded = false;  ///< the program is its own runner, and Landlock can close what mounts leave open
+  bool root = false;     ///< the caller is uid 0
+  std::chrono::milliseconds start_limit{10000};
+};
+
+/// The roots that the command may change.
+[[nodiscard]] inline std::vector<std::string> writable_roots(const Job& job) {
+  std::vector<std::string> roots;
+  if (!job.writable) return roots;
+  roots.push_back(job.scope.workspace_root);
+  roots.insert(roots.end(), job.scope.extra_roots.begin(), job.scope.extra_roots.end());
+  return roots;
+}
+
+/// The options that describe the sandbox, in bubblewrap's 0.4 vocabulary. A later mount covers an earlier one, so paths
+/// come shortest first. Source: SBX-29, SBX-30, lessons 4.
+[[nodiscard]] inline std::vector<std::string> profile(const Job& job, const std::string& working_directory) {
+  struct Mount {
+    std::string option;
+    std::string path;
+  };
+  std::vector<Mount> mounts;
+  for (const std::string& root : writable_roots(job)) mounts.push_back({"--bind", root});
+  if (job.writable)
+    for (const std::string& path : job.scope.protected_paths) mounts.push_back({"--ro-bind", path});
+  std::stable_sort(mounts.begin(), mounts.end(),
+                   [](const Mount& a, const Mount& b) { return a.path.size() < b.path.size(); });
+  const bool broad = !mounts.empty() && mounts.front().path == "/";
+  if (broad) mounts.erase(mounts.begin());
+
+  std::vector<std::string> options{broad ? "--bind" : "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid",
+                                   "--proc", "/proc"};
+  const auto add = [&](std::initializer_list<std::string> words) { options.insert(options.end(), words); };
+  if (job.root) add({"--remount-ro", "/proc", "--unshare-user", "--cap-drop", "ALL"});
+  add({"--unshare-ipc", "--new-session"});
+  if (job.writable && !broad) add({"--tmpfs", "/tmp"});
+  for (const Mount& mount : mounts) add({mount.option, mount.path, mount.path});
+  add({"--chdir", working_directory});
+  return options;
+}
+
+/// The variables of the command, with its temp directory pointing to one that it can write.
+[[nodiscard]] inline std::vector<std::string> environment(const Job& job, std::vector<std::string> entries) {
+  if (!job.writable) return entries;
+  const auto writable = [&](const char* path) {
+    if (path == nullptr) return false;
+    if (os::is_within(path, "/tmp")) return true;
+    const auto roots = writable_roots(job);
+    return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
+  };
+  for (const auto& [name, value] : {std::pair{"TMPDIR", "/tmp"}, std::pair{"TMPPREFIX", "/tmp/zsh"}}) {
+    if (writable(process::lookup(entries, name))) continue;
+    std::erase_if(entries, [prefix = std::string(name) + "="](const std::string& entry) { return entry.starts_with(prefix); });
+    entries.push_back(std::string(name) + "=" + value);
+  }
+  return entries;
+}
+
+/// The guard's words: what it grants, then the command.
+[[nodiscard]] inline runner::Words guard_words(const Job& job, const Argv& command) {
+  runner::Words words{"guard", {}, command.elements()};
+  for (const std::string& root : writable_roots(job)) words.options.emplace_back("--write", root);
+  if (job.writable) words.options.emplace_back("--write", "/tmp");
+  return words;
+}
+
+/// The steps that must come before bubblewrap itself. Only uid 0 needs them, and only with the capability to take them.
+[[nodiscard]] inline std::vector<process::PreparedCall> before_exec(const Job& job) {
+  std::vector<process::PreparedCall> calls;
+  if (!job.root || !os::has_capability<os::Kernel>(os::cap_sys_admin)) return calls;
+  using process::Stage;
+  calls.push_back({SYS_unshare, {CLONE_NEWNS}, Stage::mount});
+  calls.push_back({SYS_mount, {0, os::arg("/"), 0, MS_REC | MS_PRIVATE, 0}, Stage::mount});
+  calls.push_back({SYS_mount, {os::arg("/dev"), os::arg("/dev"), 0, MS_BIND | MS_REC, 0}, Stage::mount});
+  if (os::has_mount_setattr<os::Kernel>())
+    calls.push_back({os::mount_setattr_number,
+                     {AT_FDCWD, os::arg("/dev"), os::at_recursive, os::arg(&os::read_only_mount), sizeof os::read_only_mount},
+                     Stage::mount});
+  else
+    calls.push_back({SYS_mount, {0, os::arg("/dev"), 0, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID, 0}, Stage::mount});
+  return calls;
+}
+
+/// The number that follows `"key": ` in bubblewrap's status stream; empty when the key never came.
+[[nodiscard]] inline std::optional<int> status_number(std::string_view stream, std::string_view key) {
+  const auto at = stream.find("\"" + std::string(key) + "\":");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string digits(stream.substr(at + key.size() + 3, 24));
+  char* end = nullptr;
+  const long value = std::strtol(digits.c_str(), &end, 10);
+  if (end == digits.c_str()) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+/// The last line that is not blank, without control characters: a runner's own words, fit for one line.
+[[nodiscard]] inline std::string last_line(std::string_view text) {
+  while (!text.empty()) {
+    const auto end = text.find_last_not_of("\r\n");
+    if (end == std::string_view::npos) break;
+    text = text.substr(0, end + 1);
+    const auto start = text.rfind('\n');
+    std::string line(start == std::string_view::npos ? text : text.substr(start + 1));
+    std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    if (line.find_first_not_of(' ') != std::string::npos) return line;
+    text = start == std::string_view::npos ? std::string_view() : text.substr(0, start);
+  }
+  return {};
+}
+
+/// One bubblewrap sandbox being set up and followed.
+///
+/// Evidence, none of it within reach of the command: bubblewrap's JSON status (the command ran if there is an exit
+/// code), the gate that bubblewrap reads once its mounts are done, and the guard's status record. Source: bubblewrap.md.
+class Launch final : public process::Launch {
+  using K = os::Kernel;
+
+ public:
+  /// `attached` launches are followed by us; the others are only exec'ed, by the runner.
+  Launch(const Job& job, const process::LaunchRequest& request, bool attached) : job_(job) {
+    std::vector<std::string> options;
+    std::vector<std::string> rest;
+    const auto give = [&](long fd, const char* what) {
+      if (fd < 0)
+        throw SpawnError("can't start bubblewrap: " + std::string(what) + ": " +
+                             detail::error_text(static_cast<int>(-fd)),
+                         static_cast<int>(-fd));
+      far_.emplace_back(fd);
+      return std::to_string(first_number + far_.size());  // the options' memory file comes first
+    };
+    if (attached) {
+      os::FdPair<K> json;
+      os::FdPair<K> gate;
+      os::FdPair<K> status;
+      for (const long made : {os::make_pipe<K>(json), os::make_socket_pair<K>(gate), os::make_pipe<K>(status)})
+        if (made < 0) give(made, "making a pipe");
+      options = {"--json-status-fd", give(json.write.release(), "status"), "--block-fd",
+                 give(gate.write.release(), "gate")};
+      json_ = std::move(json.read);
+      gate_ = std::move(gate.read);
+      if (job_.guarded) {
+        status_ = std::move(status.read);
+        status_number_ = give(status.write.release(), "status");
+      }
+    }
+    for (std::string& option : profile(job_, request.working_directory)) options.push_back(std::move(option));
+    const std::vector<std::string> variables = environment(job_, request.environment);
+    if (job_.guarded) {
+      const std::string self = give(os::open_file<K>("/proc/self/exe", O_PATH), "opening this program");
+      runner::Words words = guard_words(job_, request.command);
+      words.options.emplace_back("--environment-fd", give(memory(variables), "the environment"));
+      words.options.emplace_back("--close-fd", self);
+      if (attached) words.options.emplace_back("--status-fd", status_number_);
+      rest = runner::format(words);
+      rest.insert(rest.begin(), "/proc/self/fd/" + self);
+    } else {
+      for (const std::string& entry : variables) {
+        const auto equals = entry.find('=');
+        for (std::string word : {std::string("--setenv"), entry.substr(0, equals), entry.substr(equals + 1)})
+          options.push_back(std::move(word));
+      }
+      rest = request.command.elements();
+    }
+    const long options_file = memory(options);
+    if (options_file < 0) give(options_file, "the options");
+    far_.emplace(far_.begin(), options_file);
+
+    setup_.argv = {job_.binary, "--args", std::to_string(first_number), "--"};
+    setup_.argv.insert(setup_.argv.end(), rest.begin(), rest.end());
+    setup_.working_directory = "/";
+    setup_.confinement = before_exec(job_);
+    for (const auto& fd : far_) setup_.descriptors.push_back(fd.get());
+  }
+
+  [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
+
+  [[nodiscard]] process::Ending exec_failed(int error) const override {
+    return RunnerFailure{"exec-runner", error, job_.binary + ": " + detail::error_text(error)};
+  }
+
+  /// Pins the sandbox's first process by a pidfd before the gate lets the command start, so that the whole tree can be
+  /// ended at any time after.
+  void started() override {
+    far_.clear();
+    const auto deadline = process::Clock::now() + job_.start_limit;
+    while (stream_.find('\n') == std::string::npos) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - process::Clock::now()).count();
+      pollfd event{json_.get(), POLLIN, 0};
+      const long ready = left <= 0 ? 0 : os::poll_once<K>(std::span(&event, 1), static_cast<int>(left));
+      if (ready == -EINTR) continue;
+      if (ready <= 0)
+        throw SandboxUnavailableError("bubblewrap (" + job_.binary + ") did not set its sandbox up in time",
+                                      RunnerFailure{"runner", ETIMEDOUT, "no status within the time limit"});
+      std::array<std::byte, 512> buffer;
+      const long got = os::read_some<K>(json_.get(), buffer);
+      if (got <= 0) return;  // it ended; settle finds out why
+      stream_.append(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
+    }
+    if (const auto pid = status_number(stream_, "child-pid"))
+      if (const long fd = os::open_pidfd<K>(*pid); fd >= 0) tree_ = os::Fd(fd);
+    (void)os::write_all<K>(gate_.get(), "g");
+  }
+
+  void end_tree() noexcept override {
+    if (tree_) os::send_signal<K>(tree_.get(), SIGKILL);
+  }
+
+  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) override {
+    stream_ += os::read_rest<K>(json_.get(), 65536);
+    const auto exit_code = status_number(stream_, "exit-code");
+    if (job_.guarded) {
+      process::StatusRecord record;
+      record.stage = process::Stage::runner;
+      bool entered = false;
+      while (os::read_some<K>(status_.get(), std::as_writable_bytes(std::span(&record, 1))) ==
+             static_cast<long>(sizeof record)) {
+        if (record.error == 0) {
+          entered = true;
+          continue;
+        }
+        if (record.stage == process::Stage::exec) return process::NotExecutable{record.error};
+        return RunnerFailure{std::string(name(record.stage)), record.error,
+                             "guard: " + detail::error_text(record.error)};
+      }
+      if (!entered) return never_ran(error_text);
+    } else if (!exit_code && !(status && status->signalled)) {
+      return refused_by_exec(error_text) ? not_executable(error_text) : never_ran(error_text);
+    }
+    if (exit_code) return *exit_code > 128 && *exit_code <= 128 + 64 ? process::Ending(process::Signalled{*exit_code - 128})
+                                                                     : process::Ending(process::Exited{*exit_code});
+    if (!status) throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost",
+                                  ECHILD);
+    return process::ending_of(*status);
+  }
+
+ private:
+  static constexpr std::size_t first_number = 3;
+
+  /// A memory file that holds the texts, each ended by a NUL; or -errno.
+  static long memory(const std::vector<std::string>& texts) {
+    std::string content;
+    for (const std::string& text : texts) content.append(text).push_back('\0');
+    return os::memory_file<K>("cordon", content);
+  }
+
+  [[nodiscard]] process::Ending never_ran(std::string_view error_text) const {
+    return RunnerFailure{"runner", 0, last_line(error_text)};
+  }
+
+  /// The gate's byte was read, so every mount was in place: only the exec (or a chdir) can have failed after that.
+  [[nodiscard]] bool refused_by_exec(std::string_view error_text) const {
+    std::byte unread;
+    return os::read_some<K>(gate_.get(), std::span(&unread, 1)) == 0 &&
+           last_line(error_text).starts_with("bwrap: execvp ");
+  }
+
+  /// Nothing but bubblewrap wrote to stderr, so its words can be trusted: they end with the C library's text for errno.
+  [[nodiscard]] static process::Ending not_executable(std::string_view error_text) {
+    const std::string line = last_line(error_text);
+    for (int error : {ENOENT, EACCES, ENOTDIR, ELOOP, ENAMETOOLONG, E2BIG, ETXTBSY})
+      if (line.ends_with(": " + detail::error_text(error))) return process::NotExecutable{error};
+    return process::NotExecutable{ENOEXEC};
+  }
+
+  Job job_;
+  process::ChildSetup setup_;
+  std::vector<os::Fd> far_;  ///< what the child gets; the first holds the options
+  std::string status_number_;
+  os::Fd json_;
+  os::Fd gate_;
+  os::Fd status_;
+  os::Fd tree_;
+  std::string stream_;
+};
+
+class Plan final : public process::LaunchPlan {
+ public:
+  explicit Plan(Job job) : job_(std::move(job)) {}
+  [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
+    return std::make_unique<Launch>(job_, request, true);
+  }
+
+ private:
+  Job job_;
+};
+
+/// What an operator can do about a bubblewrap that fails with this line. Source: field reports F1 to F10.
+[[nodiscard]] inline std::string remedy_for(std::string_view line) {
+  struct Known {
+    std::string_view text;
+    std::string_view remedy;
+  };
+  static constexpr std::array<Known, 8> known{
+      Known{"RTM_NEWADDR", "this host's security module refuses user namespaces their network set-up (F1); give bwrap a "
+                           "profile that allows user namespaces"},
+      Known{"overflowuid", "this service hides /proc/sys from bwrap (F2); make it readable for the service"},
+      Known{"Failed to make / slave", "this container may not change mount propagation (F6); allow mount calls in it"},
+      Known{"fchdir to oldroot", "this environment only emulates a root (F8); run on a real Linux kernel"},
+      Known{"pivot_root", "the root of this system is not a mount that can be exchanged (F7); start from a real root"},
+      Known{"No permissions to create", "allow user namespaces for this user, or install bwrap with its set-uid bit"},
+      Known{"Creating new namespace failed", "allow more user namespaces (user.max_user_namespaces)"},
+      Known{"mount proc", "this container masks /proc; give it an unmasked one"}};
+  for (const Known& entry : known)
+    if (line.find(entry.text) != std::string_view::npos) return std::string(entry.remedy);
+  return "run `cordon probe` and make its bubblewrap line pass";
+}
+
+}  // namespace bubblewrap
+
+struct BubblewrapOptions {
+  std::string binary = {};                           ///< absolute; empty: the first usable `bwrap` along this process's PATH
+  std::chrono::milliseconds probe_limit{5000};  ///< a probe that takes longer means: unusable (SBX-24)
+};
+
+/// Confines with bubblewrap. See the head of this file for what it governs.
+///
+/// The binary is resolved once, to an absolute path outside the workspace and every writable root, owned by root or by
+/// the caller. The probe runs the real profile and tries to break it; its verdict is kept per mode and kind of roots
+/// until a runner fails. Thread-safe.
+///
+/// Not governed: sockets, signals inside the sandbox, hard links made before the run, and an exit status above 128,
+/// which bubblewrap gives for a signal and for a plain exit alike: it is read as the signal.
+class Bubblewrap {
+ public:
+  using cordon_concept = BackendTag;
+  static constexpr std::string_view name = "bubblewrap";
+  template <ConfinedMode M>
+  static constexpr bool can_be_full = true;
+
+  explicit Bubblewrap(BubblewrapOptions options = {}) : options_(std::move(options)) {
+    if (options_.probe_limit <= std::chrono::milliseconds::zero())
+      throw PolicyInvalidError("the probe limit of bubblewrap must be positive; leave it at its default of 5 seconds");
+    resolve_binary();
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Availability probe(const Policy<M>& policy) {
+    return cache_.get(ProbeKey::of(policy), [&] { return probe_now<M>(policy); });
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Confinement wrap(const Policy<M>& policy, const Argv& command) {
+    const bubblewrap::Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>);
+    const Availability verdict = probe(policy);
+    if (const auto* problem = verdict.problem())
+      throw SandboxUnavailableError("mode " + std::string(M::name) + " needs a sandbox, and bubblewrap can't give one: " +
+                                    problem->reason + "; " + problem->remedy);
+    Confinement result{plain_argv(job, command),
+                       std::string(name),
+                       *verdict.enforcement(),
+                       {denial_text},
+                       {},
+                       std::make_shared<bubblewrap::Plan>(job)};
+    if (job.writable) result.best_effort = nested(job);
+    return result;
+  }
+
+  void invalidate() noexcept { cache_.forget(); }
+
+  /// The absolute path of the binary; empty when none was found.
+  [[nodiscard]] const std::string& binary() const noexcept { return binary_; }
+
+ private:
+  static constexpr std::string_view denial_text = "read-only file system";  // SBX-34, compared without regard to case
+
+  void resolve_binary() {
+    if (!options_.binary.empty()) {
+      consider(options_.binary);
+      return;
+    }
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+    while (binary_.empty()) {
+      const auto colon = rest.find(':');
+      const std::string_view directory = rest.substr(0, colon);
+      if (directory.starts_with('/')) consider(std::string(directory) + "/bwrap");
+      if (colon == std::string_view::npos) break;
+      rest.remove_prefix(colon + 1);
+    }
+    if (binary_.empty() && refused_.empty()) refused_ = "no bwrap in any absolute directory of PATH";
+  }
+
+  /// Takes the candidate, or remembers why not.
+  void consider(const std::string& candidate) {
+    std::string found;
+    os::FileFacts file;
+    os::FileFacts directory;
+    const auto refuse = [&](const std::string& why) { refused_ = candidate + " " + why; };
+    if (!candidate.starts_with('/')) return refuse("is not an absolute path");
+    if (const int result = os::canonical_path(candidate, found); result < 0) {
+      if (!options_.binary.empty()) refuse("can't be found: " + detail::error_text(-result));
+      return;
+    }
+    if (os::stat_path(found, file) < 0 || !file.regular() || !os::executable(found))
+      return refuse("is no program that can be executed");
+    const unsigned me = os::effective_uid<os::Kernel>();
+    if ((file.owner != 0 && file.owner != me) || file.world_writable())
+      return refuse("belongs to another user or can be changed by anybody");
+    if (os::stat_path(os::parent_of(found), directory) < 0 || (directory.world_writable() && (directory.mode & S_ISVTX) == 0))
+      return refuse("lies in a directory that anybody can change");
+    binary_ = found;
+  }
+
+  [[nodiscard]] bubblewrap::Job job_for(const PolicyScope& scope, bool writable) const {
+    bubblewrap::Job job;
+    job.binary = binary_;
+    job.writable = writable;
+    job.scope = scope;
+    job.guarded = runner::self_is_runner() && os::landlock::abi<os::Kernel>() >= 2;  // ABI 1 would refuse every rename
+    job.root = os::effective_uid<os::Kernel>() == 0;
+    return job;
+  }
+
+  /// The argv for other process libraries: through this program as runner, or bubblewrap's own.
+  [[nodiscard]] static std::vector<std::string> plain_argv(const bubblewrap::Job& job, const Argv& command) {
+    std::vector<std::string> argv;
+    if (runner::self_is_runner()) {
+      runner::Words words{"bubblewrap", {}, command.elements()};
+      const auto option = [&](std::string_view name, const std::string& value) {
+        words.options.emplace_back(std::string(name), value);
+      };
+      option("--binary", job.binary);
+      option("--mode", std::string(job.writable ? WorkspaceWrite::name : ReadOnly::name));
+      option("--workspace", job.scope.workspace_root);
+      for (const std::string& root : job.scope.extra_roots) option("--write", root);
+      for (const std::string& path : job.scope.protected_paths) option("--protect", path);
+      argv = runner::format(words);
+      argv.insert(argv.begin(), "/proc/self/exe");
+      return argv;
+    }
+    argv = bubblewrap::profile(job, job.scope.workspace_root);
+    argv.insert(argv.begin(), job.binary);
+    argv.emplace_back("--");
+    argv.insert(argv.end(), command.elements().begin(), command.elements().end());
+    return argv;
+  }
+
+  /// Protected paths whose parent the command can rename. Source: field report F35.
+  [[nodiscard]] static std::vector<std::string> nested(const bubblewrap::Job& job) {
+    const auto roots = bubblewrap::writable_roots(job);
+    std::vector<std::string> result;
+    for (const std::string& path : job.scope.protected_paths)
+      if (std::find(roots.begin(), roots.end(), os::parent_of(path)) == roots.end()) result.push_back(path);
+    return result;
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Availability probe_now(const Policy<M>& policy) const {
+    if (binary_.empty())
+      return Availability::unusable("bubblewrap was not found: " + refused_,
+                                    "install bubblewrap, in a directory that commands can't write");
+    EscapeProbe attempt(policy.scope(), std::is_same_v<M, WorkspaceWrite>);
+    if (!attempt.error().empty())
+      return Availability::unusable("the probe could not be set up: " + attempt.error(),
+                                    "make /var/tmp or /tmp a directory that this user can write");
+    bubblewrap::Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>);
+    job.start_limit = options_.probe_limit;
+    process::RunOptions run;
+    run.environment = attempt.environment();
+    run.working_directory = "/";
+    try {
+      const Argv script = attempt.argv();
+      auto launch = bubblewrap::Plan(job).prepare({script, run.environment, run.working_directory});
+      auto child = process::launch_command<os::Kernel>(std::move(launch), std::move(run));
+      const auto done = child.wait_for(options_.probe_limit);
+      if (!done)
+        return Availability::unusable("bubblewrap (" + binary_ + ") did not end within the probe's time limit",
+                                      "find out what makes it hang, or raise the probe limit");
+      if (const auto* failure = std::get_if<RunnerFailure>(&done->ending)) {
+        const std::string why = failure->detail.empty() ? "it ended without running the command" : failure->detail;
+        return Availability::unusable("bubblewrap (" + binary_ + ") failed at " + failure->stage + ": " + why,
+                                      bubblewrap::remedy_for(why));
+      }
+      return attempt.verdict<M>(*done, EffectSet::all() - (job.guarded ? EffectSet{} : EffectSet{FileEffect::fifo_write}));
+    } catch (const Error& error) {
+      return Availability::unusable(error.what(), bubblewrap::remedy_for(error.what()));
+    }
+  }
+
+  BubblewrapOptions options_;
+  std::string binary_;
+  std::string refused_;
+  ProbeCache cache_;
+};
+
+}  // namespace cordon

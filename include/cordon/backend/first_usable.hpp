@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cordon/backend/backend.hpp>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cordon {
+
+/// Tries backends in order; the first whose probe succeeds confines. When none does, SandboxUnavailableError names every
+/// one with its reason. A backend's probe remembers its verdict, so the walk is cheap after the first time.
+template <class... Backends>
+class FirstUsable {
+  static_assert(sizeof...(Backends) > 0, "cordon: FirstUsable<...> needs at least one backend; write cordon::Refuse for none");
+  static_assert((Backend<Backends> && ...), "cordon: every argument of FirstUsable<...> must be a cordon::Backend");
+
+ public:
+  using cordon_concept = BackendTag;
+  static constexpr std::string_view name = "first-usable";
+  template <ConfinedMode M>
+  static constexpr bool can_be_full = (Backends::template can_be_full<M> || ...);
+
+  FirstUsable() = default;
+  explicit FirstUsable(Backends... backends)
+    requires(sizeof...(Backends) > 0)
+      : backends_(std::move(backends)...) {}
+
+  template <ConfinedMode M>
+  [[nodiscard]] Availability probe(const Policy<M>& policy) {
+    Problems problems;
+    Availability found = Availability::unusable("", "");
+    const bool any = std::apply(
+        [&](auto&... backend) {
+          return (try_one(backend, policy, problems, [&](auto&, const Availability& verdict) { found = verdict; }) || ...);
+        },
+        backends_);
+    return any ? found : Availability::unusable(problems.reasons, problems.remedies);
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Confinement wrap(const Policy<M>& policy, const Argv& command) {
+    Problems problems;
+    std::optional<Confinement> result;
+    std::apply(
+        [&](auto&... backend) {
+          (try_one(backend, policy, problems, [&](auto& usable, const Availability&) { result = usable.wrap(policy, command); }) ||
+           ...);
+        },
+        backends_);
+    if (!result)
+      throw SandboxUnavailableError("mode " + std::string(M::name) + " needs a sandbox, and none is usable here: " +
+                                    problems.reasons + "; " + problems.remedies);
+    return *std::move(result);
+  }
+
+  void invalidate() noexcept {
+    std::apply([](auto&... backend) { (backend.invalidate(), ...); }, backends_);
+  }
+
+  /// Calls `visit` with each backend, in order.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::apply([&](auto&... backend) { (visit(backend), ...); }, backends_);
+  }
+
+ private:
+  struct Problems {
+    std::string reasons;
+    std::string remedies;
+  };
+
+  template <class B, ConfinedMode M, class Use>
+  static bool try_one(B& backend, const Policy<M>& policy, Problems& problems, Use&& use) {
+    const Availability verdict = backend.probe(policy);
+    if (const auto* problem = verdict.problem()) {
+      if (!problems.reasons.empty()) {
+        problems.reasons += "; ";
+        problems.remedies += "; or ";
+      }
+      problems.reasons += std::string(B::name) + ": " + problem->reason;
+      problems.remedies += problem->remedy;
+      return false;
+    }
+    use(backend, verdict);
+    return true;
+  }
+
+  std::tuple<Backends...> backends_;
+};
+
+}  // namespace cordon

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// Reading denials out of what a command printed. Text is the weakest evidence there is, so every finding says that it
+// was inferred.
+
+#include <algorithm>
+#include <cordon/effect.hpp>
+#include <cordon/os/linux/paths.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon {
+
+/// How a verdict is known.
+enum class Evidence {
+  observed,  ///< the system call was seen
+  reported,  ///< an out-of-band channel said so
+  inferred,  ///< the command's own words
+};
+
+[[nodiscard]] constexpr std::string_view name(Evidence evidence) noexcept {
+  switch (evidence) {
+    case Evidence::observed: return "observed";
+    case Evidence::reported: return "reported";
+    case Evidence::inferred: return "inferred";
+  }
+  return "unknown";
+}
+
+/// One thing that the sandbox refused.
+struct Denial {
+  FileEffect effect = FileEffect::write;
+  std::string path = {};        ///< absolute; empty when it is not known
+  std::string error = {};       ///< the name of the errno, for example "EROFS"
+  std::string system_call = {}; ///< empty when it is not known
+  Evidence evidence = Evidence::inferred;
+  std::string grant = {};       ///< the writable root that would have let it pass; empty when none would
+
+  friend bool operator==(const Denial&, const Denial&) = default;
+};
+
+/// What the text classifier needs to know about the run.
+struct DenialContext {
+  std::vector<std::string_view> signatures = {};  ///< lower case
+  std::string working_directory = {};
+  std::vector<std::string> writable_roots = {};
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
+/// The path that a message such as "touch: cannot touch 'a b': " or "bash: line 1: f: " speaks of: the last quoted
+/// text, or else the last field before the final colon.
+[[nodiscard]] inline std::string path_in(std::string_view before) {
+  while (before.ends_with(' ') || before.ends_with(':')) before.remove_suffix(1);
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>{"\u2018", "\u2019"}, {"'", "'"}, {"\"", "\""}}) {
+    if (!before.ends_with(close)) continue;
+    const auto start = before.substr(0, before.size() - close.size()).rfind(open);
+    if (start == std::string_view::npos) continue;
+    return std::string(before.substr(start + open.size(), before.size() - close.size() - start - open.size()));
+  }
+  const auto colon = before.rfind(": ");
+  std::string_view field = colon == std::string_view::npos ? before : before.substr(colon + 2);
+  if (field.starts_with("cannot create ")) field.remove_prefix(14);  // dash
+  return std::string(field);
+}
+
+[[nodiscard]] inline FileEffect effect_in(std::string_view message, const std::string& path) {
+  const auto says = [&](std::string_view word) { return message.find(word) != std::string_view::npos; };
+  if (says("remove") || says("unlink")) return FileEffect::remove;
+  if (says("move") || says("rename") || says("link")) return FileEffect::rename_link;
+  if (says("permission") || says("owner") || says("setting times") || says("attribute")) return FileEffect::metadata;
+  return os::exists(path) ? FileEffect::write : FileEffect::create;
+}
+
+}  // namespace detail
+
+/// The denials that `error_text` speaks of, each path once. A message about a path inside a writable root is not one:
+/// the sandbox allows that write, so something else refused it.
+[[nodiscard]] inline std::vector<Denial> infer_denials(std::string_view error_text, const DenialContext& context) {
+  std::vector<Denial> denials;
+  while (!error_text.empty()) {
+    const auto end = error_text.find('\n');
+    std::string_view line = error_text.substr(0, end);
+    error_text = end == std::string_view::npos ? std::string_view() : error_text.substr(end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string lowered = detail::lower(line);
+    for (std::string_view signature : context.signatures) {
+      const auto at = signature.empty() ? std::string::npos : lowered.find(signature);
+      if (at == std::string::npos) continue;
+      Denial denial;
+      denial.error = "EROFS";
+      denial.path = detail::path_in(line.substr(0, at));
+      if (!denial.path.empty() && !denial.path.starts_with('/'))
+        denial.path = context.working_directory + "/" + denial.path;
+      denial.effect = detail::effect_in(lowered.substr(0, at), denial.path);
+      denial.grant = denial.path.empty() ? "" : os::parent_of(denial.path);
+      const auto same = [&](const Denial& other) { return other.path == denial.path; };
+      const auto allowed = [&](const std::string& root) { return os::is_within(denial.path, root); };
+      if (std::none_of(denials.begin(), denials.end(), same) &&
+          std::none_of(context.writable_roots.begin(), context.writable_roots.end(), allowed))
+        denials.push_back(std::move(denial));
+      break;
+    }
+  }
+  return denials;
+}
+
+}  // namespace cordon

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cordon {
+
+/// Why cordon refused or failed. The set is closed and the names are stable: programs may switch on them.
+enum class ErrorCode : std::uint8_t {
+  argv_invalid,          ///< the argv itself cannot name a program
+  policy_invalid,        ///< the mode, a root or a protected path cannot be honoured
+  sandbox_unavailable,   ///< no backend could confine the command; it did not run
+  enforcement_partial,   ///< a backend could confine it, but not against everything that the mode promises
+  spawn_failed,          ///< the operating system refused to start or follow a process; it did not run confined
+};
+
+[[nodiscard]] constexpr std::string_view name(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::argv_invalid: return "ARGV_INVALID";
+    case ErrorCode::policy_invalid: return "POLICY_INVALID";
+    case ErrorCode::sandbox_unavailable: return "SANDBOX_UNAVAILABLE";
+    case ErrorCode::enforcement_partial: return "ENFORCEMENT_PARTIAL";
+    case ErrorCode::spawn_failed: return "SPAWN_FAILED";
+  }
+  return "UNKNOWN";
+}
+
+/// The base of everything that cordon throws on purpose. `what()` says what is wrong and what to do next.
+class Error : public std::runtime_error {
+ public:
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+ protected:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+
+ private:
+  ErrorCode code_;
+};
+
+class ArgvInvalidError : public Error {
+ public:
+  explicit ArgvInvalidError(const std::string& message) : Error(ErrorCode::argv_invalid, message) {}
+};
+
+class PolicyInvalidError : public Error {
+ public:
+  explicit PolicyInvalidError(const std::string& message) : Error(ErrorCode::policy_invalid, message) {}
+};
+
+/// The runner did not get as far as running the command: an infrastructure fault, never a command result.
+struct RunnerFailure {
+  std::string stage;   ///< the step that failed, for example "mount" or "exec-runner"
+  int error = 0;       ///< errno of that step; 0 where the runner reported none
+  std::string detail;  ///< the runner's own words, one line; may be empty
+
+  friend bool operator==(const RunnerFailure&, const RunnerFailure&) = default;
+};
+
+/// Nothing was executed, because nothing could confine it. `failure()` is there when a runner was started and failed.
+class SandboxUnavailableError : public Error {
+ public:
+  explicit SandboxUnavailableError(const std::string& message, std::optional<RunnerFailure> failure = {})
+      : Error(ErrorCode::sandbox_unavailable, message), failure_(std::move(failure)) {}
+
+  [[nodiscard]] const std::optional<RunnerFailure>& failure() const noexcept { return failure_; }
+
+ private:
+  std::optional<RunnerFailure> failure_;
+};
+
+/// The partial rule of the harness (or a caller of `require_full`) refuses what this backend leaves ungoverned.
+class EnforcementPartialError : public Error {
+ public:
+  explicit EnforcementPartialError(const std::string& message) : Error(ErrorCode::enforcement_partial, message) {}
+};
+
+/// The operating system refused a step that is not part of confinement (descriptors, memory, working directory).
+class SpawnError : public Error {
+ public:
+  SpawnError(const std::string& message, int error) : Error(ErrorCode::spawn_failed, message), error_(error) {}
+
+  /// errno of the step, 0 when there is none.
+  [[nodiscard]] int error() const noexcept { return error_; }
+
+ private:
+  int error_;
+};
+
+}  // namespace cordon

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// Landlock, with its constants spelled out: the headers of a build machine are older than the kernel that will run the
+// program. Source: Documentation/userspace-api/landlock.rst; spec rows LLR-07, LLR-08.
+
+#include <cordon/os/linux/fd.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cordon::os::landlock {
+
+inline constexpr long create_ruleset_number = 444;
+inline constexpr long add_rule_number = 445;
+inline constexpr long restrict_self_number = 446;
+
+enum Access : std::uint64_t {
+  execute = 1ULL << 0,
+  write_file = 1ULL << 1,
+  read_file = 1ULL << 2,
+  read_dir = 1ULL << 3,
+  remove_dir = 1ULL << 4,
+  remove_file = 1ULL << 5,
+  make_char = 1ULL << 6,
+  make_dir = 1ULL << 7,
+  make_reg = 1ULL << 8,
+  make_sock = 1ULL << 9,
+  make_fifo = 1ULL << 10,
+  make_block = 1ULL << 11,
+  make_sym = 1ULL << 12,
+  refer = 1ULL << 13,      ///< ABI 2
+  truncate = 1ULL << 14,   ///< ABI 3
+  ioctl_dev = 1ULL << 15,  ///< ABI 5
+};
+
+/// Every right that an ABI of this number knows. 0 for a number below 1.
+[[nodiscard]] constexpr std::uint64_t known_rights(int abi) noexcept {
+  if (abi < 1) return 0;
+  std::uint64_t rights = (1ULL << 13) - 1;
+  if (abi >= 2) rights |= refer;
+  if (abi >= 3) rights |= truncate;
+  if (abi >= 5) rights |= ioctl_dev;
+  return rights;
+}
+
+inline constexpr std::uint64_t read_rights = execute | read_file | read_dir;
+
+/// What makes sense on something that is not a directory; the kernel refuses the others there.
+inline constexpr std::uint64_t file_rights = execute | write_file | read_file | truncate | ioctl_dev;
+
+/// The ABI of the running kernel, or -errno: -ENOSYS not built in, -EOPNOTSUPP switched off.
+template <class K>
+[[nodiscard]] long abi() noexcept {
+  return K::call(create_ruleset_number, 0, 0, 1);
+}
+
+/// A ruleset that handles these file-system rights, or -errno.
+template <class K>
+[[nodiscard]] long create_ruleset(std::uint64_t handled) noexcept {
+  const std::uint64_t attributes = handled;
+  return K::call(create_ruleset_number, arg(&attributes), sizeof attributes, 0);
+}
+
+/// Grants `rights` below (or on) `path`. 0, or -errno.
+template <class K>
+[[nodiscard]] long grant(int ruleset, const char* path, std::uint64_t rights) noexcept {
+  const long opened = open_file<K>(path, O_PATH);
+  if (opened < 0) return opened;
+  const BasicFd<K> target(opened);
+  struct [[gnu::packed]] {
+    std::uint64_t rights;
+    std::int32_t fd;
+  } const rule{rights, target.get()};
+  return K::call(add_rule_number, ruleset, 1, arg(&rule), 0);
+}
+
+/// Binds the calling thread, and all it will start, to the ruleset. It needs no_new_privs. 0, or -errno.
+template <class K>
+[[nodiscard]] long restrict_self(int ruleset) noexcept {
+  return K::call(restrict_self_number, ruleset, 0);
+}
+
+}  // namespace cordon::os::landlock

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include <climits>
+#include <cordon/os/linux/fd.hpp>
+#include <cstdlib>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon::os {
+
+/// What a path leads to, symlinks followed.
+struct FileFacts {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  unsigned mode = 0;
+  unsigned owner = 0;
+  std::uint64_t size = 0;
+
+  [[nodiscard]] bool directory() const noexcept { return S_ISDIR(mode); }
+  [[nodiscard]] bool regular() const noexcept { return S_ISREG(mode); }
+  [[nodiscard]] bool world_writable() const noexcept { return (mode & S_IWOTH) != 0; }
+};
+
+/// stat(2). 0, or -errno.
+[[nodiscard]] inline int stat_path(const std::string& path, FileFacts& facts) noexcept {
+  struct stat raw {};
+  if (::stat(path.c_str(), &raw) != 0) return -errno;
+  facts = {static_cast<std::uint64_t>(raw.st_dev), static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
+           static_cast<std::uint64_t>(raw.st_size)};
+  return 0;
+}
+
+/// The path that the kernel reaches, absolute and without a symlink in it. 0, or -errno. Source: realpath(3); `link/..`
+/// is therefore the parent of what the link leads to (POL-02).
+[[nodiscard]] inline int canonical_path(const std::string& path, std::string& result) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  if (!real) return -errno;
+  result = real.get();
+  return 0;
+}
+
+[[nodiscard]] inline bool executable(const std::string& path) noexcept {
+  return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+/// The working directory as the kernel knows it; empty when it can't be named.
+[[nodiscard]] inline std::string current_directory() {
+  const std::unique_ptr<char, void (*)(void*)> path(::getcwd(nullptr, 0), std::free);
+  return path ? std::string(path.get()) : std::string();
+}
+
+/// The same text, or the text after `prefix` begins with '/': lexical containment of canonical paths.
+[[nodiscard]] inline bool is_within(std::string_view path, std::string_view ancestor) noexcept {
+  if (ancestor == "/") return path.starts_with('/');
+  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
+}
+
+[[nodiscard]] inline std::string parent_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
+}
+
+/// True when something is there, symlinks followed.
+[[nodiscard]] inline bool exists(const std::string& path) noexcept {
+  FileFacts facts;
+  return stat_path(path, facts) == 0;
+}
+
+/// A new file with this content. 0, or -errno.
+[[nodiscard]] inline long create_file(const std::string& path, std::string_view content) noexcept {
+  const long fd = open_file<Kernel>(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (fd < 0) return fd;
+  const Fd file(fd);
+  return write_all<Kernel>(file.get(), content);
+}
+
+/// mkdir(2) with mode 0700. 0, or -errno.
+[[nodiscard]] inline int make_directory(const std::string& path) noexcept {
+  return ::mkdir(path.c_str(), 0700) == 0 ? 0 : -errno;
+}
+
+/// mkfifo(3) with mode 0600. 0, or -errno.
+[[nodiscard]] inline int make_fifo(const std::string& path) noexcept {
+  return ::mkfifo(path.c_str(), 0600) == 0 ? 0 : -errno;
+}
+
+/// A directory that only this user can enter, removed with all it holds when it goes out of scope.
+class PrivateDirectory {
+ public:
+  /// Made below the first of `parents` that takes it; `path()` is empty when none does.
+  explicit PrivateDirectory(std::initializer_list<std::string_view> parents) {
+    for (std::string_view parent : parents) {
+      std::string pattern = std::string(parent) + "/cordon-XXXXXX";
+      if (::mkdtemp(pattern.data()) == nullptr) continue;
+      path_ = std::move(pattern);
+      return;
+    }
+  }
+  ~PrivateDirectory() {
+    if (path_.empty()) return;
+    const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) { return ::remove(path); };
+    ::nftw(path_.c_str(), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace cordon::os

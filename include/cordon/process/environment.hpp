@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cordon::process {
+
+/// How much of the caller's environment a command gets to see.
+enum class Inherit {
+  none,  ///< nothing
+  core,  ///< what programs need to find themselves: PATH, HOME, locale, terminal type and the like
+  all,   ///< everything that isn't a secret or an injection
+};
+
+/// What the command's environment is made from. The runner's own environment is fixed and never this one.
+struct EnvironmentPolicy {
+  Inherit inherit = Inherit::core;
+  /// Set last, exactly as given: an explicit value is never dropped.
+  std::vector<std::pair<std::string, std::string>> set = {};
+};
+
+struct ChildEnvironment {
+  std::vector<std::string> entries;  ///< "NAME=VALUE"
+  std::vector<std::string> removed;  ///< every inherited name that the command does not get, sorted
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+[[nodiscard]] inline std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](char c) { return upper(c); });
+  return result;
+}
+
+template <std::size_t N>
+[[nodiscard]] constexpr bool one_of(std::string_view name, const std::array<std::string_view, N>& names) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+template <std::size_t N>
+[[nodiscard]] constexpr bool starts_with_one_of(std::string_view name,
+                                                const std::array<std::string_view, N>& prefixes) noexcept {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace detail
+
+/// True for the few variables that Inherit::core passes on.
+[[nodiscard]] inline bool is_core_variable(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 15> core{"PATH", "HOME",     "USER", "LOGNAME", "USERNAME", "SHELL",  "LANG", "LANGUAGE",
+                                                  "TERM", "COLORTERM", "TZ",   "TMPDIR",  "TEMP",     "TMP", "NO_COLOR"};
+  return name.starts_with("LC_") || detail::one_of(name, core);
+}
+
+/// True when the name says that the value is a secret, or the value is a URL with a password in it. A heuristic: it can
+/// miss a secret behind an innocent name, which is why Inherit::core is the default.
+[[nodiscard]] inline bool looks_secret(std::string_view name, std::string_view value) {
+  const std::string upper = detail::upper(name);
+  for (std::string_view word : {"KEY", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "CREDENTIAL", "COOKIE"})
+    if (upper.find(word) != std::string::npos) return true;
+  for (auto at = upper.find("AUTH"); at != std::string::npos; at = upper.find("AUTH", at + 1)) {
+    const std::string_view rest = std::string_view(upper).substr(at);
+    const bool author = rest.starts_with("AUTHOR") && !rest.starts_with("AUTHORI");
+    if (!author) return true;  // GIT_AUTHOR_NAME is no secret, AUTHORIZATION is
+  }
+  const auto scheme = value.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string_view authority = value.substr(scheme + 3, value.find('/', scheme + 3) - (scheme + 3));
+  const auto at = authority.rfind('@');
+  const auto colon = authority.find(':');
+  return at != std::string_view::npos && colon != std::string_view::npos && colon + 1 < at;
+}
+
+/// True for variables that make a loader, a shell, an interpreter or git run or read something of the caller's choice.
+[[nodiscard]] inline bool injects_code(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 8> prefixes{"LD_",        "DYLD_",   "BASH_FUNC_", "GIT_CONFIG",
+                                                     "GIT_TRACE", "GIT_SSH", "MALLOC_",    "NPM_CONFIG_"};
+  constexpr std::array<std::string_view, 34> names{
+      "GLIBC_TUNABLES", "GCONV_PATH",     "LOCPATH",         "NLSPATH",         "BASH_ENV",      "ENV",
+      "SHELLOPTS",      "BASHOPTS",       "PS4",             "PROMPT_COMMAND",  "IFS",           "CDPATH",
+      "PYTHONSTARTUP",  "PYTHONPATH",     "PYTHONHOME",      "PYTHONINSPECT",   "NODE_OPTIONS",  "NODE_PATH",
+      "PERL5OPT",       "PERL5LIB",       "PERL5DB",         "RUBYOPT",         "RUBYLIB",       "JAVA_TOOL_OPTIONS",
+      "GIT_DIR",        "GIT_WORK_TREE",  "GIT_INDEX_FILE",  "GIT_EXEC_PATH",   "GIT_TEMPLATE_DIR",
+      "GIT_EDITOR",     "GIT_PAGER",      "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS"};
+  return detail::starts_with_one_of(name, prefixes) || detail::one_of(name, names);
+}
+
+/// The environment of one command. `ambient` is the caller's ("NAME=VALUE" each). Under a confined mode variables that
+/// inject code are dropped too; with full access the command could set them itself, so they stay.
+[[nodiscard]] inline ChildEnvironment make_environment(const EnvironmentPolicy& policy,
+                                                       const std::vector<std::string>& ambient, bool confined) {
+  ChildEnvironment result;
+  const auto set_explicitly = [&](std::string_view name) {
+    return std::any_of(policy.set.begin(), policy.set.end(), [&](const auto& entry) { return entry.first == name; });
+  };
+  for (const std::string& entry : ambient) {
+    const auto equals = entry.find('=', 1);
+    if (equals == std::string::npos) continue;
+    const std::string_view name = std::string_view(entry).substr(0, equals);
+    if (set_explicitly(name)) continue;
+    const bool kept = (policy.inherit == Inherit::all || (policy.inherit == Inherit::core && is_core_variable(name))) &&
+                      !looks_secret(name, std::string_view(entry).substr(equals + 1)) &&
+                      !(confined && injects_code(name));
+    if (kept)
+      result.entries.push_back(entry);
+    else
+      result.removed.emplace_back(name);
+  }
+  for (auto entry = policy.set.begin(); entry != policy.set.end(); ++entry) {
+    const bool overridden = std::any_of(entry + 1, policy.set.end(), [&](const auto& later) { return later.first == entry->first; });
+    if (!overridden) result.entries.push_back(entry->first + "=" + entry->second);
+  }
+  std::sort(result.removed.begin(), result.removed.end());
+  result.removed.erase(std::unique(result.removed.begin(), result.removed.end()), result.removed.end());
+  return result;
+}
+
+/// The value of NAME in a list of "NAME=VALUE"; null when it is not there.
+[[nodiscard]] inline const char* lookup(const std::vector<std::string>& environment, std::string_view name) noexcept {
+  for (const std::string& entry : environment)
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return entry.c_str() + name.size() + 1;
+  return nullptr;
+}
+
+}  // namespace cordon::process

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// How a backend takes part in cordon's own spawn. A LaunchPlan belongs to a ConfinedArgv and is immutable; each spawn
+// asks it for one Launch, which owns the descriptors and the bookkeeping of that one execution.
+
+#include <cordon/argv.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/process/ending.hpp>
+#include <cordon/process/stage.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon::process {
+
+/// One system call that the child makes between clone and execve, with all its arguments ready.
+struct PreparedCall {
+  long number = 0;
+  long arguments[6] = {};
+  Stage stage = Stage::runner;
+};
+
+/// Everything that the child needs, prepared by the parent. The child allocates nothing.
+struct ChildSetup {
+  std::vector<std::string> argv;         ///< argv[0] is looked up along `environment`'s PATH unless it has a slash
+  std::vector<std::string> environment;  ///< "NAME=VALUE"
+  std::string working_directory;
+  std::vector<int> descriptors;             ///< become 3, 4, 5, … in the child; owned by the Launch
+  std::vector<PreparedCall> confinement;    ///< made in order, just before execve
+};
+
+/// What is asked of a plan: this command, in this environment and directory.
+struct LaunchRequest {
+  const Argv& command;
+  const std::vector<std::string>& environment;
+  const std::string& working_directory;
+};
+
+/// One execution under way. Used by one thread at a time.
+class Launch {
+ public:
+  virtual ~Launch() = default;
+
+  [[nodiscard]] virtual const ChildSetup& setup() const noexcept = 0;
+  /// What it means that execve refused setup().argv.
+  [[nodiscard]] virtual Ending exec_failed(int error) const = 0;
+  /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
+  virtual void started() {}
+  /// Ends whatever the command left running. Called when the launched process is gone, or is to go.
+  virtual void end_tree() noexcept {}
+  /// How it ended. `status` is missing when another part of the program took it; `error_text` is all of stderr.
+  [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) = 0;
+};
+
+class LaunchPlan {
+ public:
+  virtual ~LaunchPlan() = default;
+  /// Throws SpawnError when the system refuses descriptors or memory.
+  [[nodiscard]] virtual std::unique_ptr<Launch> prepare(const LaunchRequest& request) const = 0;
+};
+
+/// The ending that the launched process itself had.
+[[nodiscard]] inline Ending ending_of(os::WaitStatus status) {
+  if (status.signalled) return Signalled{status.value};
+  return Exited{status.value};
+}
+
+/// Runs the command as it is: for an UnconfinedArgv.
+class DirectLaunch final : public Launch {
+ public:
+  explicit DirectLaunch(const LaunchRequest& request)
+      : setup_{request.command.elements(), request.environment, request.working_directory, {}, {}} {}
+
+  [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
+  [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
+  [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
+    if (!status)
+      throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost; don't "
+                       "call waitpid(-1) or ignore SIGCHLD while commands run",
+                       ECHILD);
+    return ending_of(*status);
+  }
+
+ private:
+  ChildSetup setup_;
+};
+
+}  // namespace cordon::process
