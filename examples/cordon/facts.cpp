@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "facts.hpp"
+
+#include <chrono>
+#include <cordon/detail/overloaded.hpp>
+#include <cstddef>
+#include <variant>
+
+namespace tool {
+
+namespace {
+
+/// The length of the well-formed UTF-8 character that `text` begins with; 0 when it begins with none. Source: the table
+/// of well-formed byte sequences in the Unicode standard, section 3.9.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto within = [](unsigned value, unsigned low, unsigned high) { return value >= low && value <= high; };
+  const auto follows = [&](std::size_t i) { return within(byte(i), 0x80, 0xbf); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (within(lead, 0xc2, 0xdf)) return follows(1) ? 2 : 0;
+  if (within(lead, 0xe0, 0xef)) {
+    const bool second = within(byte(1), lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf);
+    return second && follows(2) ? 3 : 0;
+  }
+  if (within(lead, 0xf0, 0xf4)) {
+    const bool second = within(byte(1), lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf);
+    return second && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+Json stream_json(const cordon::process::Capture& capture, bool with_text) {
+  Json stream{{"bytes", capture.seen()}, {"truncated", capture.truncated()}};
+  if (with_text) stream["text"] = readable(capture.text());
+  return stream;
+}
+
+}  // namespace
+
+std::string readable(std::string_view bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  while (!bytes.empty()) {
+    if (const std::size_t length = character_length(bytes); length != 0) {
+      text += bytes.substr(0, length);
+      bytes.remove_prefix(length);
+    } else {
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      text.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
+      bytes.remove_prefix(1);
+    }
+  }
+  return text;
+}
+
+Json enforcement_json(const std::optional<cordon::Enforcement>& enforcement) {
+  if (!enforcement) return nullptr;
+  Json missing = Json::array();
+  enforcement->missing().for_each([&](cordon::FileEffect effect) { missing.push_back(name(effect)); });
+  return {{"level", enforcement->level()}, {"missing", missing}};
+}
+
+Json blank_facts() {
+  const Json stream{{"bytes", 0}, {"truncated", false}};
+  return {{"version", 1},           {"mode", nullptr},
+          {"backend", nullptr},     {"workspace_root", nullptr},
+          {"enforcement", nullptr}, {"outcome", nullptr},
+          {"exit_code", nullptr},   {"signal", nullptr},
+          {"timed_out", false},     {"elapsed_ms", 0.0},
+          {"denied", false},        {"denials", Json::array()},
+          {"runner_failure", nullptr}, {"error", nullptr},
+          {"approval", nullptr},    {"stdout", stream},
+          {"stderr", stream},       {"removed_env", Json::array()},
+          {"skipped_roots", Json::array()}, {"best_effort_protected", Json::array()}};
+}
+
+void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
+  facts["mode"] = result.mode.name();
+  if (!result.backend.empty()) facts["backend"] = result.backend;
+  facts["enforcement"] = enforcement_json(result.enforcement);
+  std::visit(cordon::detail::Overloaded{[&](const cordon::process::Exited& exited) {
+                                          facts["outcome"] = "exited";
+                                          facts["exit_code"] = exited.code;
+                                        },
+                                        [&](const cordon::process::Signalled& signalled) {
+                                          facts["outcome"] = "signalled";
+                                          facts["signal"] = signalled.number;
+                                        },
+                                        [&](const cordon::process::NotExecutable&) {
+                                          facts["outcome"] = "not_executable";
+                                        }},
+             result.ending);
+  facts["elapsed_ms"] = std::chrono::duration<double, std::milli>(result.elapsed).count();
+  facts["denied"] = result.denied();
+  for (const cordon::Denial& denial : result.denials) {
+    const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(readable(text)); };
+    facts["denials"].push_back({{"effect", name(denial.effect)},
+                                {"path", text_or_null(denial.path)},
+                                {"errno", denial.error},
+                                {"syscall", text_or_null(denial.system_call)},
+                                {"evidence", name(denial.evidence)},
+                                {"grant", text_or_null(denial.grant)}});
+  }
+  facts["stdout"] = stream_json(result.out, with_text);
+  facts["stderr"] = stream_json(result.err, with_text);
+  for (const std::string& path : result.best_effort) facts["best_effort_protected"].push_back(readable(path));
+}
+
+}  // namespace tool

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cordon/harness.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+using Json = nlohmann::ordered_json;
+
+/// The kept bytes as text: what is not valid UTF-8 becomes `\xNN`, and a character that the cap cut through is left out.
+std::string readable(std::string_view bytes);
+
+/// `{"level", "missing"}`, or null without confinement.
+Json enforcement_json(const std::optional<cordon::Enforcement>& enforcement);
+
+/// The facts object of cli.md before anything is known: every key is there.
+Json blank_facts();
+
+/// What the run came to. `with_text`: add the kept output.
+void add_result(Json& facts, const cordon::RunResult& result, bool with_text);
+
+}  // namespace tool

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cordon/error.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace tool {
+
+/// The exit status when cordon did not run the command.
+inline constexpr int not_run = 125;
+
+/// A refusal of the tool itself: a wrong command line, or an option that is not built yet.
+struct Failure : std::runtime_error {
+  Failure(std::string failure_code, const std::string& message)
+      : std::runtime_error(message), code(std::move(failure_code)) {}
+  std::string code;
+};
+
+/// The text with control characters made visible, so that it stays one line and can't drive a terminal.
+inline std::string printable(const std::string& text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      result += c;
+    else
+      result.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
+  }
+  return result;
+}
+
+}  // namespace tool

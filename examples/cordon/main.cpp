@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// The cordon command-line tool: a thin command line over the library. All confinement is the library's.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cordon/runner/entry.hpp>
+#include <cordon/version.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "run.hpp"
+
+namespace {
+
+/// Options of the contract that are not built yet: naming one is an error that says so, never silently ignored.
+void add_options_to_come(CLI::App& app, const std::vector<std::string>& options, std::vector<std::string>& seen) {
+  for (const std::string& option : options)
+    app.add_option_function<std::vector<std::string>>(
+           option, [&seen, option](const std::vector<std::string>&) { seen.push_back(option); }, "not built yet")
+        ->expected(0, 1);
+}
+
+int complain(const std::string& code, const std::string& message) {
+  std::fprintf(stderr, "cordon: %s: %s\n", code.c_str(), tool::printable(message).c_str());
+  return tool::not_run;
+}
+
+int main_or_throw(int argc, char** argv) {
+  // The command is everything behind the first "--", taken as it is; CLI11 sees only what is before it.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  tool::RunArguments run;
+  if (separator != words.end()) run.command.assign(separator + 1, words.end());
+  words.erase(separator, words.end());
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+
+  CLI::App app("Runs commands for a program that trusts nobody: confined, or not at all.", "cordon");
+  app.set_version_flag("--version", std::to_string(CORDON_VERSION_MAJOR) + "." + std::to_string(CORDON_VERSION_MINOR) + "." +
+                                        std::to_string(CORDON_VERSION_PATCH));
+  app.require_subcommand(1);
+  std::vector<std::string> not_built;
+
+  CLI::App& run_command = *app.add_subcommand("run", "Run PROGRAM under a mode: cordon run [options] -- PROGRAM [ARG...]");
+  run_command.add_option("--mode", run.mode, "read-only, workspace-write or danger-full-access")->capture_default_str();
+  run_command.add_option("--workspace", run.workspace, "the workspace root, and the command's directory");
+  run_command.add_flag("--allow-broad-root", run.allow_broad_root, "let / be a writable root");
+  run_command.add_option("--cwd", run.cwd, "the command's directory when it is not the workspace root");
+  run_command.add_option("--write", run.write, "one more writable root, which must exist")->expected(1)->take_all();
+  run_command.add_option("--write-if-exists", run.write_if_exists, "one more writable root, skipped when missing")->expected(1)->take_all();
+  run_command.add_option("--protect", run.protect, "read-only inside a writable root")->expected(1)->take_all();
+  run_command.add_option("--backend", run.backend, "auto or bubblewrap")->capture_default_str();
+  run_command.add_option("--bwrap", run.bwrap, "the bubblewrap binary, as an absolute path");
+  run_command.add_option("--partial", run.partial, "refuse, refuse-unless-read-only or accept")->capture_default_str();
+  run_command.add_flag("--capture", run.capture, "keep the output for the facts instead of passing it through");
+  run_command.add_option("--max-output", run.max_output, "bytes kept per stream")->capture_default_str();
+  run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
+  run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
+  run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();
+  run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");
+  add_options_to_come(run_command,
+                      {"--observe", "--timeout", "--grace", "--session", "--approval", "--escalate", "--justify",
+                       "--approve-with", "--approve-timeout", "--rules", "--ask"},
+                      not_built);
+
+  std::string probe_workspace;
+  bool probe_json = false;
+  CLI::App& probe_command = *app.add_subcommand("probe", "Say what each backend can do here");
+  probe_command.add_flag("--json", probe_json, "print one JSON object");
+  probe_command.add_option("--workspace", probe_workspace, "the workspace to ask about (the current directory)");
+
+  for (const char* name : {"classify", "session", "resolve"})
+    app.add_subcommand(name, "not built yet")->prefix_command()->callback([&not_built, name] { not_built.emplace_back(name); });
+
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& shown) {
+    return app.exit(shown);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    return complain("USAGE", std::string(error.what()) + "; see cordon --help");
+  }
+  if (!not_built.empty()) return complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
+  if (probe_command.parsed()) return tool::probe(probe_workspace, probe_json);
+  return tool::run(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (const auto status = cordon::runner::entry(argc, argv)) return *status;
+  try {
+    return main_or_throw(argc, argv);
+  } catch (const tool::Failure& failure) {
+    return complain(failure.code, failure.what());
+  } catch (const cordon::Error& error) {
+    return complain(std::string(name(error.code())), error.what());
+  } catch (const std::exception& error) {
+    return complain("INTERNAL", error.what());
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run.hpp"
+
+#include <cordon/cordon.hpp>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "facts.hpp"
+#include "failure.hpp"
+
+namespace tool {
+
+namespace {
+
+namespace os = cordon::os;
+using cordon::process::Stream;
+
+cordon::process::Inherit parse_inherit(const std::string& text) {
+  using cordon::process::Inherit;
+  if (text == "all") return Inherit::all;
+  if (text == "core") return Inherit::core;
+  if (text == "none") return Inherit::none;
+  throw Failure("USAGE", "--inherit-env takes all, core or none, not '" + text + "'");
+}
+
+/// Where the facts go: a file that is opened before anything runs, so that a run is never left without its record.
+class FactsFile {
+ public:
+  explicit FactsFile(const RunArguments& arguments) {
+    if (arguments.json.empty()) return;
+    if (arguments.json == "-") {
+      if (!arguments.capture) throw Failure("USAGE", "--json - needs --capture, since stdout is the command's otherwise");
+      number_ = 1;
+      return;
+    }
+    const long fd = os::open_file<os::Kernel>(arguments.json.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0)
+      throw Failure("USAGE", "--json " + arguments.json + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
+    file_ = os::Fd(fd);
+    number_ = file_.get();
+  }
+
+  void write(const Json& facts) const {
+    if (number_ >= 0) (void)os::write_all<os::Kernel>(number_, facts.dump() + "\n");
+  }
+
+ private:
+  os::Fd file_;
+  int number_ = -1;
+};
+
+/// The command's input. The descriptor behind a file must outlive the run.
+cordon::process::Input open_input(const std::string& spelled, os::Fd& file) {
+  if (spelled == "none") return cordon::process::Input::none();
+  if (spelled == "inherit") return cordon::process::Input::copy_of(0);
+  const long fd = os::open_file<os::Kernel>(spelled.c_str(), O_RDONLY);
+  if (fd < 0) throw Failure("USAGE", "--stdin " + spelled + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
+  file = os::Fd(fd);
+  return cordon::process::Input::copy_of(file.get());
+}
+
+cordon::process::ChildEnvironment environment_for(const RunArguments& arguments, bool confined) {
+  cordon::process::EnvironmentPolicy policy{.inherit = parse_inherit(arguments.inherit_env)};
+  for (const std::string& entry : arguments.env) {
+    const auto equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Failure("USAGE", "--env takes NAME=VALUE, not '" + entry + "'");
+    policy.set.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  std::vector<std::string> ambient;
+  for (char** entry = environ; *entry != nullptr; ++entry) ambient.emplace_back(*entry);
+  return cordon::process::make_environment(policy, ambient, confined);
+}
+
+template <class Rule, class Backend>
+cordon::RunResult run_with(Backend backend, const cordon::ExecutionPolicy& policy, const cordon::Argv& command,
+                           cordon::process::RunOptions options) {
+  cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
+  return policy.visit(
+      [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
+        return harness.run(cordon::UnconfinedArgv(full_access, command), std::move(options));
+      },
+      [&](const auto& confined) { return harness.run(confined, command, std::move(options)); });
+}
+
+template <class Rule>
+cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
+                            const cordon::Argv& command, cordon::process::RunOptions options) {
+  cordon::Bubblewrap bubblewrap({.binary = arguments.bwrap});
+  if (arguments.backend == "bubblewrap")
+    return run_with<Rule>(std::move(bubblewrap), policy, command, std::move(options));
+  return run_with<Rule>(cordon::PlatformBackend(std::move(bubblewrap)), policy, command, std::move(options));
+}
+
+cordon::RunResult run_command(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
+                              const cordon::Argv& command, cordon::process::RunOptions options) {
+  if (arguments.backend != "auto" && arguments.backend != "bubblewrap")
+    throw Failure(arguments.backend == "layered" || arguments.backend == "mount-namespace" || arguments.backend == "landlock"
+                      ? "NOT_BUILT"
+                      : "USAGE",
+                  "--backend " + arguments.backend + " is not there; use auto or bubblewrap");
+  if (arguments.partial == "refuse")
+    return run_under<cordon::RefusePartial>(arguments, policy, command, std::move(options));
+  if (arguments.partial == "refuse-unless-read-only")
+    return run_under<cordon::RefusePartialUnlessReadOnly>(arguments, policy, command, std::move(options));
+  if (arguments.partial == "accept")
+    return run_under<cordon::AcceptPartial>(arguments, policy, command, std::move(options));
+  throw Failure("USAGE", "--partial takes refuse, refuse-unless-read-only or accept, not '" + arguments.partial + "'");
+}
+
+void pass_through(Stream stream, std::string_view bytes) {
+  (void)os::write_all<os::Kernel>(stream == Stream::out ? 1 : 2, bytes);
+}
+
+int report(const FactsFile& file, Json& facts, const std::string& outcome, const std::string& code,
+           const std::string& message) {
+  facts["outcome"] = outcome;
+  facts["error"] = {{"code", code}, {"message", readable(message)}};
+  file.write(facts);
+  (void)os::write_all<os::Kernel>(2, "cordon: " + code + ": " + printable(message) + "\n");
+  return not_run;
+}
+
+std::string outcome_of(const cordon::Error& error) {
+  switch (error.code()) {
+    case cordon::ErrorCode::sandbox_unavailable:
+    case cordon::ErrorCode::spawn_failed: return "unavailable";
+    case cordon::ErrorCode::argv_invalid:
+    case cordon::ErrorCode::policy_invalid:
+    case cordon::ErrorCode::enforcement_partial: return "refused";
+  }
+  return "refused";
+}
+
+int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& result, const std::string& program) {
+  if (const auto* refused = std::get_if<cordon::process::NotExecutable>(&result.ending))
+    return report(file, facts, "not_executable", "NOT_EXECUTABLE",
+                  program + ": " + cordon::detail::error_text(refused->error));
+  file.write(facts);
+  if (const auto* signalled = std::get_if<cordon::process::Signalled>(&result.ending)) return 128 + signalled->number;
+  return std::get<cordon::process::Exited>(result.ending).code;
+}
+
+}  // namespace
+
+int run(const RunArguments& arguments) {
+  const FactsFile file(arguments);
+  Json facts = blank_facts();
+  try {
+    const cordon::SandboxMode mode = cordon::SandboxMode::parse(arguments.mode);
+    facts["mode"] = mode.name();
+    const cordon::Argv command(arguments.command);
+    const cordon::ExecutionPolicy policy =
+        cordon::PolicyResolver::resolve({.mode = mode,
+                                         .workspace_root = arguments.workspace,
+                                         .write = arguments.write,
+                                         .write_if_exists = arguments.write_if_exists,
+                                         .protect = arguments.protect,
+                                         .allow_broad_root = arguments.allow_broad_root});
+    facts["workspace_root"] = readable(policy.scope().workspace_root);
+    for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
+    cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
+    for (const std::string& name : environment.removed) facts["removed_env"].push_back(readable(name));
+
+    os::Fd input;
+    cordon::process::RunOptions options;
+    options.working_directory = arguments.cwd;
+    options.environment = std::move(environment.entries);
+    options.input = open_input(arguments.input, input);
+    options.max_output = arguments.max_output;
+    if (!arguments.capture) options.on_output = pass_through;
+    const cordon::RunResult result = run_command(arguments, policy, command, std::move(options));
+    add_result(facts, result, arguments.capture);
+    return exit_status(file, facts, result, command.program());
+  } catch (const cordon::SandboxUnavailableError& error) {
+    if (const auto& failure = error.failure())
+      facts["runner_failure"] = {{"stage", failure->stage},
+                                 {"errno", failure->error == 0 ? Json(nullptr) : Json(failure->error)},
+                                 {"detail", readable(failure->detail)}};
+    return report(file, facts, error.failure() ? "runner_failed" : "unavailable", std::string(name(error.code())), error.what());
+  } catch (const cordon::Error& error) {
+    return report(file, facts, outcome_of(error), std::string(name(error.code())), error.what());
+  } catch (const Failure& error) {
+    return report(file, facts, "refused", error.code, error.what());
+  }
+}
+
+}  // namespace tool

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+/// `cordon run`, as its command line gave it.
+struct RunArguments {
+  std::string mode = "read-only";
+  std::string workspace;
+  bool allow_broad_root = false;
+  std::string cwd;
+  std::vector<std::string> write;
+  std::vector<std::string> write_if_exists;
+  std::vector<std::string> protect;
+  std::string backend = "auto";
+  std::string bwrap;
+  std::string partial = "refuse-unless-read-only";
+  bool capture = false;
+  std::size_t max_output = std::size_t{1} << 20;
+  std::string input = "none";
+  std::string inherit_env = "core";
+  std::vector<std::string> env;
+  std::string json;
+  std::vector<std::string> command;
+};
+
+/// Runs the command; the exit status of the tool.
+int run(const RunArguments& arguments);
+
+/// `cordon probe`; the exit status of the tool.
+int probe(const std::string& workspace, bool json);
+
+}  // namespace tool
