@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// A type of an AnswererChain has to opt in.
+// expect: cordon: every argument of AnswererChain<...> must be a cordon::Answerer; write `using cordon_concept = cordon::AnswererTag`
+
+#include <cordon/approval/answerer_chain.hpp>
+
+struct SaysYes {};
+
+struct Opted : SaysYes {
+  using cordon_concept = cordon::AnswererTag;
+};
+
+#ifdef CORDON_BREAK
+using A = SaysYes;
+#else
+using A = Opted;
+#endif
+
+inline constexpr auto count = cordon::AnswererChain<A>::size;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cordon/policy/resolver.hpp>
+#include <cordon/process/spawn.hpp>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace support {
+
+/// The authority to run `command` unconfined, from the only place that gives it.
+[[nodiscard]] inline cordon::UnconfinedArgv unconfined(cordon::Argv command, const std::string& workspace = "/tmp") {
+  cordon::PolicyRequest request;
+  request.mode = cordon::danger_full_access;
+  request.workspace_root = workspace;
+  const auto policy = cordon::PolicyResolver::resolve(request);
+  using Result = cordon::UnconfinedArgv;
+  return policy.visit(
+      [&](const cordon::Policy<cordon::DangerFullAccess>& full) -> Result { return {full, std::move(command)}; },
+      [](const cordon::Policy<cordon::ReadOnly>&) -> Result { throw std::logic_error("asked for full access"); },
+      [](const cordon::Policy<cordon::WorkspaceWrite>&) -> Result { throw std::logic_error("asked for full access"); });
+}
+
+[[nodiscard]] inline cordon::process::RunOptions options_with_path() {
+  cordon::process::RunOptions options;
+  options.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
+  return options;
+}
+
+/// Runs `command` unconfined, with a plain PATH.
+[[nodiscard]] inline cordon::process::Completed run(cordon::Argv command,
+                                                    cordon::process::RunOptions options = options_with_path()) {
+  return cordon::process::run(unconfined(std::move(command)), std::move(options));
+}
+
+[[nodiscard]] inline cordon::process::Completed run_shell(const std::string& script,
+                                                          cordon::process::RunOptions options = options_with_path()) {
+  return run(cordon::Argv({"/bin/sh", "-c", script}), std::move(options));
+}
+
+[[nodiscard]] inline bool exited_with(const cordon::process::Completed& done, int code) {
+  const auto* exited = std::get_if<cordon::process::Exited>(&done.ending);
+  return exited != nullptr && exited->code == code;
+}
+
+/// How many descriptors this process has open; the one that counts is counted too, each time.
+[[nodiscard]] inline std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+/// True when this process has no child left, alive or dead.
+[[nodiscard]] inline bool no_child_is_left() {
+  int status = 0;
+  return ::waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD;
+}
+
+}  // namespace support
