@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <cordon/argv.hpp>
 #include <cordon/detail/overloaded.hpp>
 #include <cordon/enforcement.hpp>
@@ -111,6 +112,13 @@ class UnconfinedArgv {
     static_assert(detail::always_false<M>,
                   "cordon: a restricted policy can't run a command unconfined; write harness.confine(policy, argv), or "
                   "visit an ExecutionPolicy and handle Policy<DangerFullAccess>");
+  }
+
+  template <std::same_as<ExecutionPolicy> Unvisited>
+  UnconfinedArgv(const Unvisited&, const Argv&) {
+    static_assert(detail::always_false<Unvisited>,
+                  "cordon: an ExecutionPolicy may be restricted; write policy.visit(...), with a handler that makes an "
+                  "UnconfinedArgv from Policy<DangerFullAccess>");
   }
 
   UnconfinedArgv(UnconfinedArgv&&) noexcept = default;

@@ -74,14 +74,20 @@ class Harness {
   /// Wraps an argv. Throws SandboxUnavailableError, or EnforcementPartialError when the rule refuses what the backend
   /// leaves ungoverned. Runs nothing.
   template <ConfinedMode M>
-  [[nodiscard]] ConfinedArgv<M> confine(const Policy<M>& policy, const Argv& command) {
+  ConfinedArgv<M> confine(const Policy<M>& policy, const Argv& command) {
     ConfinedArgv<M> confined = cordon::confine(backend_, policy, command);
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
     return confined;
   }
 
-  /// Full access has nothing to confine.
-  void confine(const Policy<DangerFullAccess>& policy, const Argv& command) = delete;
+  /// Full access has nothing to confine, and a policy that nobody looked into may be full access.
+  template <class Other>
+    requires(std::is_same_v<Other, Policy<DangerFullAccess>> || std::is_same_v<Other, ExecutionPolicy>)
+  void confine(const Other&, const Argv&) {
+    static_assert(detail::always_false<Other>,
+                  "cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; in full access write "
+                  "cordon::UnconfinedArgv(policy, argv), and visit an ExecutionPolicy to learn which it is");
+  }
 
   /// Confines and runs. A runner that fails is a SandboxUnavailableError, never a result.
   template <ConfinedMode M>

@@ -36,11 +36,15 @@ inline constexpr DangerFullAccess danger_full_access{};
 
 namespace detail {
 using ModeOrder = TypeOrder<ReadOnly, WorkspaceWrite, DangerFullAccess>;
-}
+
+/// Named for the compiler, which prints it when a type is no Mode.
+template <class M>
+inline constexpr bool is_read_only_workspace_write_or_danger_full_access = ModeOrder::contains<M>;
+}  // namespace detail
 
 /// One of the three mode tags. The set is closed: a type of your own is never a Mode.
 template <class M>
-concept Mode = detail::ModeOrder::contains<M>;
+concept Mode = detail::is_read_only_workspace_write_or_danger_full_access<M>;
 
 /// A mode that only runs behind a backend. DangerFullAccess is not one, which is why `confine` cannot take it.
 template <class M>

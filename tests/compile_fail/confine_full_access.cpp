@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // cordon::confine has nothing to confine in full access.
-// expect: cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; in full access write cordon::UnconfinedArgv
+// expect: cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; in full access write cordon
 
 #include <cordon/backend/refuse.hpp>
 

@@ -5,7 +5,8 @@
 #include <cordon/backend/refuse.hpp>
 #include <utility>
 
-inline cordon::ConfinedArgv<cordon::ReadOnly> forge(cordon::Refuse& backend, const cordon::Policy<cordon::ReadOnly>& policy,
+inline cordon::ConfinedArgv<cordon::ReadOnly> forge(cordon::Refuse& backend,
+                                                    const cordon::Policy<cordon::ReadOnly>& policy,
                                                     const cordon::Argv& command) {
 #ifdef CORDON_BREAK
   return cordon::ConfinedArgv<cordon::ReadOnly>(policy, command, backend.wrap(policy, command));

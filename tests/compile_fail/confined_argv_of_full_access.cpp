@@ -10,4 +10,6 @@ using Mode = cordon::DangerFullAccess;
 using Mode = cordon::WorkspaceWrite;
 #endif
 
-inline const cordon::Argv& command_of(const cordon::ConfinedArgv<Mode>& confined) { return confined.command(); }
+inline const cordon::Argv& command_of(const cordon::ConfinedArgv<Mode>& confined) {
+  return confined.command();
+}

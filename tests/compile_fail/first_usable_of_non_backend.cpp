@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // FirstUsable tries backends and nothing else.
-// expect: cordon: every argument of FirstUsable<...> must be a cordon::Backend; write `using cordon_concept = cordon::BackendTag`
+// expect: cordon: every argument of FirstUsable<...> must be a cordon::Backend; write `using cordon_concept
 
 #include <cordon/backend/first_usable.hpp>
 #include <cordon/backend/refuse.hpp>
@@ -15,4 +15,6 @@ using B = cordon::FirstUsable<cordon::Refuse, JustForgets>;
 using B = cordon::FirstUsable<cordon::Refuse>;
 #endif
 
-inline void forget(B& backend) { backend.invalidate(); }
+inline void forget(B& backend) {
+  backend.invalidate();
+}

@@ -11,4 +11,6 @@ using B = cordon::FirstUsable<>;
 using B = cordon::FirstUsable<cordon::Refuse>;
 #endif
 
-inline void forget(B& backend) { backend.invalidate(); }
+inline void forget(B& backend) {
+  backend.invalidate();
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Harness::confine takes a policy that was looked into.
-// expect: cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; .* visit the ExecutionPolicy
+// expect: cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; .* visit an ExecutionPolicy
 
 #include <cordon/harness.hpp>
 

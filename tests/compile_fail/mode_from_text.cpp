@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Text becomes a mode through SandboxMode::parse only, which refuses what it doesn't know.
-// expect: is_read_only_workspace_write_or_danger_full_access
+// expect: is_read_only_workspace_write_or_danger_full_access.*evaluated to
 
 #include <cordon/mode.hpp>
 

@@ -13,4 +13,6 @@ using B = NoBackendAtAll;
 using B = cordon::Refuse;
 #endif
 
-inline B& backend_of(cordon::Harness<B>& harness) { return harness.backend(); }
+inline B& backend_of(cordon::Harness<B>& harness) {
+  return harness.backend();
+}

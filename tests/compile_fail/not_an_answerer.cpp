@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A type of an AnswererChain has to opt in.
-// expect: cordon: every argument of AnswererChain<...> must be a cordon::Answerer; write `using cordon_concept = cordon::AnswererTag`
+// expect: cordon: every argument of AnswererChain<...> must be a cordon::Answerer; write `using cordon_concept
 
 #include <cordon/approval/answerer_chain.hpp>
 

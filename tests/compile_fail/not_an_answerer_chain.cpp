@@ -14,4 +14,6 @@ using Chain = AsksPerson;
 using Chain = cordon::AnswererChain<AsksPerson>;
 #endif
 
-inline cordon::Refuse& backend_of(cordon::Harness<cordon::Refuse, Chain>& harness) { return harness.backend(); }
+inline cordon::Refuse& backend_of(cordon::Harness<cordon::Refuse, Chain>& harness) {
+  return harness.backend();
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Harness::run takes no policy that nobody looked into.
-// expect: cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv.* get there by visiting the ExecutionPolicy
+// expect: cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv.*; get there by visiting
 
 #include <cordon/harness.hpp>
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // A handler that takes every policy doesn't run full access by accident.
-// expect: cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv.* get there by visiting the ExecutionPolicy
+// expect: cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv.*; get there by visiting
 
 #include <cordon/harness.hpp>
 
-inline bool run(cordon::Harness<>& harness, const cordon::ExecutionPolicy& policy, const cordon::Argv& command) {
+inline cordon::RunResult run(cordon::Harness<>& harness, const cordon::ExecutionPolicy& policy,
+                             const cordon::Argv& command) {
   return policy.visit(
 #ifndef CORDON_BREAK
       [&](const cordon::Policy<cordon::DangerFullAccess>& full) {
-        return harness.run(cordon::UnconfinedArgv(full, command)).denied();
+        return harness.run(cordon::UnconfinedArgv(full, command));
       },
 #endif
-      [&](const auto& restricted) { return harness.run(restricted, command).denied(); });
+      [&](const auto& restricted) { return harness.run(restricted, command); });
 }

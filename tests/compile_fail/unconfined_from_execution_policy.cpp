@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // An ExecutionPolicy has to be visited before it lets anything run unconfined.
-// expect: cordon: an ExecutionPolicy must be visited; write policy.visit
+// expect: cordon: an ExecutionPolicy may be restricted; write policy.visit
 
 #include <cordon/confined.hpp>
 

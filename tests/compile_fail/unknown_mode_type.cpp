@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A type of your own is no mode, even with a name and a comparison.
-// expect: is_read_only_workspace_write_or_danger_full_access
+// expect: is_read_only_workspace_write_or_danger_full_access.*evaluated to
 
 #include <cordon/policy.hpp>
 #include <string_view>
@@ -16,4 +16,6 @@ using Mode = AlmostReadOnly;
 using Mode = cordon::ReadOnly;
 #endif
 
-inline const cordon::PolicyScope& scope_of(const cordon::Policy<Mode>& policy) { return policy.scope(); }
+inline const cordon::PolicyScope& scope_of(const cordon::Policy<Mode>& policy) {
+  return policy.scope();
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A SandboxMode holds none but the three modes.
-// expect: is_read_only_workspace_write_or_danger_full_access
+// expect: is_read_only_workspace_write_or_danger_full_access.*evaluated to
 
 #include <cordon/mode.hpp>
 #include <string_view>

@@ -53,7 +53,6 @@ TEST_CASE("T-POL-01: an empty request is read-only at the current directory") {
 }
 
 TEST_CASE("T-POL-01: a current directory that is gone is refused, and nothing else is taken instead") {
-  std::string gone;
   const TempDirectory directory;
   const support::InDirectory inside(directory.directory("gone"));
   std::filesystem::remove(directory.path() + "/gone");
@@ -218,7 +217,7 @@ TEST_CASE("A NUL byte or an empty text in any path is refused") {
   const TempDirectory directory;
   const std::string with_nul = directory.path() + std::string("\0/x", 3);
   CHECK_FALSE(refusal(writing(with_nul)).empty());
-  const std::string bad = GENERATE_COPY(with_nul, std::string());
+  const std::string bad = GENERATE(0, 1) == 0 ? with_nul : std::string();
   PolicyRequest request = writing(directory.path());
   SECTION("in a writable root") { request.write = {bad}; }
   SECTION("in an optional root") { request.write_if_exists = {bad}; }

@@ -20,7 +20,9 @@ concept Answerer = std::derived_from<typename A::cordon_concept, AnswererTag> &&
 /// needs an approval is ever allowed.
 template <class... Answerers>
 class AnswererChain {
-  static_assert((Answerer<Answerers> && ...), "cordon: every argument of AnswererChain<...> must be a cordon::Answerer");
+  static_assert((Answerer<Answerers> && ...),
+                "cordon: every argument of AnswererChain<...> must be a cordon::Answerer; write "
+                "`using cordon_concept = cordon::AnswererTag` in it, and let it be movable");
 
  public:
   static constexpr std::size_t size = sizeof...(Answerers);

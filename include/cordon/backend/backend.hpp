@@ -98,9 +98,10 @@ concept Backend = TaggedAsBackend<B> && NamedBackend<B> && std::movable<B> && Fo
 /// The type of `cordon::confine`, the only thing that can make a ConfinedArgv.
 struct Confine {
   /// Wraps `command` under `policy`. Throws SandboxUnavailableError when the backend can't confine it; nothing is
-  /// executed either way. Thread-safe when the backend is.
+  /// executed either way. Thread-safe when the backend is. That the result must be used is said by ConfinedArgv itself:
+  /// a second [[nodiscard]] here would hide its sentence.
   template <class B, ConfinedMode M>
-  [[nodiscard]] ConfinedArgv<M> operator()(B& backend, const Policy<M>& policy, const Argv& command) const {
+  ConfinedArgv<M> operator()(B& backend, const Policy<M>& policy, const Argv& command) const {
     static_assert(Backend<B>,
                   "cordon: this type is not a backend; it needs `using cordon_concept = cordon::BackendTag`, a name, "
                   "can_be_full<M>, probe, wrap and a noexcept invalidate (see cordon/backend/backend.hpp)");

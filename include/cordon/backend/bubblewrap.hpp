@@ -84,19 +84,18 @@ struct Job {
   return options;
 }
 
-/// The variables of the command, with its temp directory pointing to one that it can write.
+/// The variables of the command, with its temp directory pointing to one that it can write: the private /tmp, or under
+/// read-only the private /dev/shm, since large here-documents need a file in every mode.
 [[nodiscard]] inline std::vector<std::string> environment(const Job& job, std::vector<std::string> entries) {
-  if (!job.writable) return entries;
-  const auto writable = [&](const char* path) {
-    if (path == nullptr) return false;
-    if (os::is_within(path, "/tmp")) return true;
-    const auto roots = writable_roots(job);
-    return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
-  };
-  for (const auto& [name, value] : {std::pair{"TMPDIR", "/tmp"}, std::pair{"TMPPREFIX", "/tmp/zsh"}}) {
-    if (writable(process::lookup(entries, name))) continue;
-    std::erase_if(entries, [prefix = std::string(name) + "="](const std::string& entry) { return entry.starts_with(prefix); });
-    entries.push_back(std::string(name) + "=" + value);
+  const std::string temp = job.writable ? "/tmp" : "/dev/shm";
+  std::vector<std::string> places = writable_roots(job);
+  places.push_back(temp);
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
+    const char* given = process::lookup(entries, name);
+    const auto holds = [&](const std::string& place) { return os::is_within(given, place); };
+    if (given != nullptr && std::any_of(places.begin(), places.end(), holds)) continue;
+    std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+    entries.push_back(name + "=" + value);
   }
   return entries;
 }

@@ -14,7 +14,9 @@ namespace cordon {
 template <class... Backends>
 class FirstUsable {
   static_assert(sizeof...(Backends) > 0, "cordon: FirstUsable<...> needs at least one backend; write cordon::Refuse for none");
-  static_assert((Backend<Backends> && ...), "cordon: every argument of FirstUsable<...> must be a cordon::Backend");
+  static_assert((Backend<Backends> && ...),
+                "cordon: every argument of FirstUsable<...> must be a cordon::Backend; write "
+                "`using cordon_concept = cordon::BackendTag` in it, and the members that cordon/backend/backend.hpp lists");
 
  public:
   using cordon_concept = BackendTag;

@@ -100,8 +100,8 @@ namespace detail {
       Denial denial;
       denial.error = "EROFS";
       denial.path = detail::path_in(line.substr(0, at));
-      if (!denial.path.empty() && !denial.path.starts_with('/'))
-        denial.path = context.working_directory + "/" + denial.path;
+      if (!denial.path.empty())
+        denial.path = os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
       denial.effect = detail::effect_in(lowered.substr(0, at), denial.path);
       denial.grant = denial.path.empty() ? "" : os::parent_of(denial.path);
       const auto same = [&](const Denial& other) { return other.path == denial.path; };

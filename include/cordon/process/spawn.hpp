@@ -373,8 +373,8 @@ template <class K>
   for (int signal = 1; signal <= 64; ++signal)
     if (signal != SIGKILL && signal != SIGSTOP)
       plan(Stage::signals, SYS_rt_sigaction, signal, os::arg(&default_action), 0, sizeof(std::uint64_t));
-  plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));
   calls.insert(calls.end(), setup.confinement.begin(), setup.confinement.end());
+  plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));  // in the view just made
   plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
   if (next > first_free) check(-EMFILE, "too many descriptors for one command");
 
@@ -476,6 +476,13 @@ void spawn(Raw&&, const RunOptions& = {}) {
 template <Spawnable S>
 [[nodiscard]] Completed run(S&& what, RunOptions options = {}) {
   return spawn(std::forward<S>(what), std::move(options)).wait();
+}
+
+/// A raw argv can't be run either.
+template <class Raw>
+  requires(!Spawnable<Raw>)
+void run(Raw&& what, const RunOptions& options = {}) {
+  spawn(std::forward<Raw>(what), options);
 }
 
 }  // namespace cordon::process

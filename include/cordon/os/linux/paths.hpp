@@ -38,6 +38,11 @@ struct FileFacts {
   return 0;
 }
 
+[[nodiscard]] inline bool is_symlink(const std::string& path) noexcept {
+  struct stat raw {};
+  return ::lstat(path.c_str(), &raw) == 0 && S_ISLNK(raw.st_mode);
+}
+
 /// The path that the kernel reaches, absolute and without a symlink in it. 0, or -errno. Source: realpath(3); `link/..`
 /// is therefore the parent of what the link leads to (POL-02).
 [[nodiscard]] inline int canonical_path(const std::string& path, std::string& result) {
@@ -63,9 +68,11 @@ struct FileFacts {
   return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
 }
 
+/// The text before the last slash; "/" for what is directly below it, "." for a bare name.
 [[nodiscard]] inline std::string parent_of(std::string_view path) {
   const auto slash = path.rfind('/');
-  return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
+  if (slash == std::string_view::npos) return ".";
+  return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
 /// True when something is there, symlinks followed.
@@ -90,6 +97,18 @@ struct FileFacts {
 /// mkfifo(3) with mode 0600. 0, or -errno.
 [[nodiscard]] inline int make_fifo(const std::string& path) noexcept {
   return ::mkfifo(path.c_str(), 0600) == 0 ? 0 : -errno;
+}
+
+/// Where a path leads even if its end does not exist yet: the canonical form of the longest part that does, then the rest.
+[[nodiscard]] inline std::string resolved(const std::string& path) {
+  std::string found;
+  if (canonical_path(path, found) == 0) return found;
+  const auto slash = path.find_last_not_of('/') == std::string::npos ? 0 : path.rfind('/', path.find_last_not_of('/'));
+  if (slash == std::string::npos || slash == 0) return path;
+  const std::string parent = resolved(path.substr(0, slash));
+  const std::string last = path.substr(slash + 1);
+  if (last.empty() || last == "." || last == "./") return parent;
+  return (parent == "/" ? "" : parent) + "/" + last;
 }
 
 /// A directory that only this user can enter, removed with all it holds when it goes out of scope.
