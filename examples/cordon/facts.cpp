@@ -72,7 +72,8 @@ Json blank_facts() {
           {"runner_failure", nullptr}, {"error", nullptr},
           {"approval", nullptr},    {"stdout", stream},
           {"stderr", stream},       {"removed_env", Json::array()},
-          {"skipped_roots", Json::array()}, {"best_effort_protected", Json::array()}};
+          {"skipped_roots", Json::array()}, {"best_effort_protected", Json::array()},
+          {"shared_temp", Json::array()}};
 }
 
 void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
@@ -105,6 +106,7 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["stdout"] = stream_json(result.out, with_text);
   facts["stderr"] = stream_json(result.err, with_text);
   for (const std::string& path : result.best_effort) facts["best_effort_protected"].push_back(readable(path));
+  for (const std::string& path : result.shared_temp) facts["shared_temp"].push_back(readable(path));
 }
 
 }  // namespace tool

@@ -51,7 +51,7 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--write", run.write, "one more writable root, which must exist")->expected(1)->take_all();
   run_command.add_option("--write-if-exists", run.write_if_exists, "one more writable root, skipped when missing")->expected(1)->take_all();
   run_command.add_option("--protect", run.protect, "read-only inside a writable root")->expected(1)->take_all();
-  run_command.add_option("--backend", run.backend, "auto or bubblewrap")->capture_default_str();
+  run_command.add_option("--backend", run.backend, "auto, layered, mount-namespace, landlock or bubblewrap")->capture_default_str();
   run_command.add_option("--bwrap", run.bwrap, "the bubblewrap binary, as an absolute path");
   run_command.add_option("--partial", run.partial, "refuse, refuse-unless-read-only or accept")->capture_default_str();
   run_command.add_flag("--capture", run.capture, "keep the output for the facts instead of passing it through");

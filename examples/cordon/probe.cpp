@@ -61,9 +61,9 @@ void print_table(const Json& report) {
   std::printf("kernel %s, uid %u, Landlock %s\n\n", report["kernel"].get<std::string>().c_str(), report["uid"].get<unsigned>(),
               report["landlock_abi"].is_null() ? "not available"
                                                : ("ABI " + std::to_string(report["landlock_abi"].get<int>())).c_str());
-  std::printf("%-16s %-24s %-24s\n", "backend", "read-only", "workspace-write");
+  std::printf("%-26s %-30s %-30s\n", "backend", "read-only", "workspace-write");
   for (const Json& backend : report["backends"]) {
-    std::printf("%-16s %-24s %-24s\n", backend["name"].get<std::string>().c_str(),
+    std::printf("%-26s %-30s %-30s\n", backend["name"].get<std::string>().c_str(),
                 enforcement_text(backend["modes"]["read-only"]).c_str(),
                 enforcement_text(backend["modes"]["workspace-write"]).c_str());
     if (backend.contains("reason"))
@@ -91,7 +91,9 @@ int probe(const std::string& workspace, bool json) {
               {"uid", cordon::os::effective_uid<cordon::os::Kernel>()},
               {"landlock_abi", abi < 0 ? Json(nullptr) : Json(abi)},
               {"backends", Json::array()}};
+  cordon::MountNamespace mounts;
   platform.for_each([&](auto& backend) { report["backends"].push_back(backend_json(backend, workspace)); });
+  report["backends"].push_back(backend_json(mounts, workspace));
   report["usable"] = backend_json(platform, workspace)["usable"];
   report["not_governed"] = not_governed;
   if (json)

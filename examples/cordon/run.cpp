@@ -85,22 +85,33 @@ cordon::RunResult run_with(Backend backend, const cordon::ExecutionPolicy& polic
       [&](const auto& confined) { return harness.run(confined, command, std::move(options)); });
 }
 
+using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
+
 template <class Rule>
 cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
                             const cordon::Argv& command, cordon::process::RunOptions options) {
-  cordon::Bubblewrap bubblewrap({.binary = arguments.bwrap});
-  if (arguments.backend == "bubblewrap")
-    return run_with<Rule>(std::move(bubblewrap), policy, command, std::move(options));
-  return run_with<Rule>(cordon::PlatformBackend(std::move(bubblewrap)), policy, command, std::move(options));
+  const auto with = [&](auto backend) { return run_with<Rule>(std::move(backend), policy, command, std::move(options)); };
+  const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
+  if (arguments.backend == "auto") {
+    // A binary that the caller names is meant to be used.
+    if (!arguments.bwrap.empty()) return with(cordon::Bubblewrap(bubblewrap));
+    return with(cordon::PlatformBackend());
+  }
+  if (arguments.backend == "layered") return with(Layered());
+  if (arguments.backend == "bubblewrap") return with(cordon::Bubblewrap(bubblewrap));
+  if constexpr (!std::is_same_v<Rule, cordon::RefusePartial>) {  // those can never be full
+    if (arguments.backend == "mount-namespace") return with(cordon::MountNamespace());
+    if (arguments.backend == "landlock") return with(cordon::Landlock());
+  } else if (arguments.backend == "mount-namespace" || arguments.backend == "landlock") {
+    throw cordon::EnforcementPartialError("backend " + arguments.backend +
+                                          " alone can never be full, and --partial refuse accepts nothing less; use "
+                                          "--backend layered");
+  }
+  throw Failure("USAGE", "--backend takes auto, layered, mount-namespace, landlock or bubblewrap, not '" + arguments.backend + "'");
 }
 
 cordon::RunResult run_command(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
                               const cordon::Argv& command, cordon::process::RunOptions options) {
-  if (arguments.backend != "auto" && arguments.backend != "bubblewrap")
-    throw Failure(arguments.backend == "layered" || arguments.backend == "mount-namespace" || arguments.backend == "landlock"
-                      ? "NOT_BUILT"
-                      : "USAGE",
-                  "--backend " + arguments.backend + " is not there; use auto or bubblewrap");
   if (arguments.partial == "refuse")
     return run_under<cordon::RefusePartial>(arguments, policy, command, std::move(options));
   if (arguments.partial == "refuse-unless-read-only")

@@ -27,6 +27,7 @@ struct Confinement {
   Enforcement enforcement;                           ///< as measured on this kernel, for this user
   std::vector<std::string_view> denial_signatures;   ///< what its denials look like in stderr; text with static storage
   std::vector<std::string> best_effort;              ///< protected paths that a determined command could replace
+  std::vector<std::string> shared_temp;              ///< directories of the host that it can write for temp files
   std::shared_ptr<const process::LaunchPlan> launch; ///< how cordon's own spawn starts it; null: spawn `argv` as it is
 };
 
@@ -50,6 +51,8 @@ ConfinedArgv {
   }
   /// Protected paths that are nested below a writable directory: a command that renames their parent can replace them.
   [[nodiscard]] const std::vector<std::string>& best_effort() const noexcept { return confinement_.best_effort; }
+  /// Temp directories of the host that the command can write, because this backend has no private one to give.
+  [[nodiscard]] const std::vector<std::string>& shared_temp() const noexcept { return confinement_.shared_temp; }
   [[nodiscard]] const process::LaunchPlan* launch() const noexcept { return confinement_.launch.get(); }
 
  private:

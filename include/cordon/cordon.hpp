@@ -8,6 +8,9 @@
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/bubblewrap.hpp>
 #include <cordon/backend/first_usable.hpp>
+#include <cordon/backend/landlock.hpp>
+#include <cordon/backend/layered.hpp>
+#include <cordon/backend/mount_namespace.hpp>
 #include <cordon/backend/platform.hpp>
 #include <cordon/backend/probe_cache.hpp>
 #include <cordon/backend/refuse.hpp>

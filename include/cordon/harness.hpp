@@ -39,6 +39,7 @@ struct RunResult {
   std::chrono::nanoseconds elapsed{};
   std::vector<Denial> denials;
   std::vector<std::string> best_effort;  ///< protected paths that the command could have replaced
+  std::vector<std::string> shared_temp;  ///< temp directories of the host that the command could write
 
   [[nodiscard]] bool denied() const noexcept { return !denials.empty(); }
 };
@@ -101,6 +102,7 @@ class Harness {
     DenialContext context{confined.denial_signatures(),
                           options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
                           confined.policy().writable_roots()};
+    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(), confined.shared_temp().end());
     process::Completed done = [&] {
       try {
         return process::run(confined, std::move(options));
@@ -119,6 +121,7 @@ class Harness {
     result.backend = confined.backend();
     result.enforcement = confined.enforcement();
     result.best_effort = confined.best_effort();
+    result.shared_temp = confined.shared_temp();
     const auto* exited = std::get_if<process::Exited>(&result.ending);
     if (exited != nullptr && exited->code != 0) result.denials = infer_denials(result.err.text(), context);
     return result;
@@ -153,6 +156,7 @@ class Harness {
                      std::move(done.out),
                      std::move(done.err),
                      done.elapsed,
+                     {},
                      {},
                      {}};
   }

@@ -12,6 +12,7 @@
 //     void invalidate() noexcept;
 //   };
 
+#include <algorithm>
 #include <concepts>
 #include <cordon/confined.hpp>
 #include <optional>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace cordon {
 
@@ -94,6 +96,19 @@ template <class B>
 concept Backend = TaggedAsBackend<B> && NamedBackend<B> && std::movable<B> && ForgetsVerdicts<B> &&
                   KnowsItsLimits<B, ReadOnly> && KnowsItsLimits<B, WorkspaceWrite> && ProbesUnder<B, ReadOnly> &&
                   ProbesUnder<B, WorkspaceWrite> && WrapsUnder<B, ReadOnly> && WrapsUnder<B, WorkspaceWrite>;
+
+/// The protected paths that are not direct children of a writable root: a command that renames the directory above them
+/// can put others in their place (F35).
+[[nodiscard]] inline std::vector<std::string> nested_protections(const std::vector<std::string>& roots,
+                                                                 const std::vector<std::string>& protected_paths) {
+  std::vector<std::string> nested;
+  for (const std::string& path : protected_paths) {
+    const std::string parent = path.substr(0, path.rfind('/'));
+    const auto is_parent = [&](const std::string& root) { return root == parent || (root == "/" && parent.empty()); };
+    if (std::none_of(roots.begin(), roots.end(), is_parent)) nested.push_back(path);
+  }
+  return nested;
+}
 
 /// The type of `cordon::confine`, the only thing that can make a ConfinedArgv.
 struct Confine {

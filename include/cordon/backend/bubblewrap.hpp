@@ -16,6 +16,7 @@
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/escape_probe.hpp>
 #include <cordon/backend/probe_cache.hpp>
+#include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/landlock.hpp>
 #include <cordon/os/linux/mount.hpp>
@@ -44,6 +45,7 @@ struct Job {
   bool writable = false;
   PolicyScope scope;
   bool guarded = false;  ///< the program is its own runner, and Landlock can close what mounts leave open
+  bool all_rules = false;  ///< the guard's rules cover every right, not only what the mounts leave open
   bool root = false;     ///< the caller is uid 0
   std::chrono::milliseconds start_limit{10000};
 };
@@ -84,20 +86,10 @@ struct Job {
   return options;
 }
 
-/// The variables of the command, with its temp directory pointing to one that it can write: the private /tmp, or under
-/// read-only the private /dev/shm, since large here-documents need a file in every mode.
+/// The variables of the command. Its temp directory is the private /tmp, or under read-only the private /dev/shm, since
+/// large here-documents need a file in every mode.
 [[nodiscard]] inline std::vector<std::string> environment(const Job& job, std::vector<std::string> entries) {
-  const std::string temp = job.writable ? "/tmp" : "/dev/shm";
-  std::vector<std::string> places = writable_roots(job);
-  places.push_back(temp);
-  for (const auto& [name, value] : {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
-    const char* given = process::lookup(entries, name);
-    const auto holds = [&](const std::string& place) { return os::is_within(given, place); };
-    if (given != nullptr && std::any_of(places.begin(), places.end(), holds)) continue;
-    std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(name + "="); });
-    entries.push_back(name + "=" + value);
-  }
-  return entries;
+  return with_temp(std::move(entries), job.writable ? "/tmp" : "/dev/shm", writable_roots(job));
 }
 
 /// The guard's words: what it grants, then the command.
@@ -105,6 +97,7 @@ struct Job {
   runner::Words words{"guard", {}, command.elements()};
   for (const std::string& root : writable_roots(job)) words.options.emplace_back("--write", root);
   if (job.writable) words.options.emplace_back("--write", "/tmp");
+  if (job.all_rules) words.options.emplace_back("--layers", "landlock");
   return words;
 }
 
@@ -271,9 +264,7 @@ class Launch final : public process::Launch {
     }
     if (exit_code) return *exit_code > 128 && *exit_code <= 128 + 64 ? process::Ending(process::Signalled{*exit_code - 128})
                                                                      : process::Ending(process::Exited{*exit_code});
-    if (!status) throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost",
-                                  ECHILD);
-    return process::ending_of(*status);
+    return process::ending_or_throw(status);
   }
 
  private:
@@ -353,6 +344,8 @@ class Plan final : public process::LaunchPlan {
 struct BubblewrapOptions {
   std::string binary = {};                           ///< absolute; empty: the first usable `bwrap` along this process's PATH
   std::chrono::milliseconds probe_limit{5000};  ///< a probe that takes longer means: unusable (SBX-24)
+  /// Take the whole of Landlock as a second layer, not only what bubblewrap leaves open; unusable when that can't be.
+  bool with_landlock = false;
 };
 
 /// Confines with bubblewrap. See the head of this file for what it governs.
@@ -389,12 +382,14 @@ class Bubblewrap {
       throw SandboxUnavailableError("mode " + std::string(M::name) + " needs a sandbox, and bubblewrap can't give one: " +
                                     problem->reason + "; " + problem->remedy);
     Confinement result{plain_argv(job, command),
-                       std::string(name),
+                       options_.with_landlock ? "bubblewrap+landlock" : std::string(name),
                        *verdict.enforcement(),
                        {denial_text},
                        {},
+                       {},
                        std::make_shared<bubblewrap::Plan>(job)};
-    if (job.writable) result.best_effort = nested(job);
+    if (job.writable)
+      result.best_effort = nested_protections(bubblewrap::writable_roots(job), job.scope.protected_paths);
     return result;
   }
 
@@ -449,6 +444,7 @@ class Bubblewrap {
     job.binary = binary_;
     job.writable = writable;
     job.scope = scope;
+    job.all_rules = options_.with_landlock;
     job.guarded = runner::self_is_runner() && os::landlock::abi<os::Kernel>() >= 2;  // ABI 1 would refuse every rename
     job.root = os::effective_uid<os::Kernel>() == 0;
     return job;
@@ -465,10 +461,11 @@ class Bubblewrap {
       option("--binary", job.binary);
       option("--mode", std::string(job.writable ? WorkspaceWrite::name : ReadOnly::name));
       option("--workspace", job.scope.workspace_root);
+      if (job.all_rules) option("--layers", "landlock");
       for (const std::string& root : job.scope.extra_roots) option("--write", root);
       for (const std::string& path : job.scope.protected_paths) option("--protect", path);
       argv = runner::format(words);
-      argv.insert(argv.begin(), "/proc/self/exe");
+      argv.insert(argv.begin(), runner::self_program);
       return argv;
     }
     argv = bubblewrap::profile(job, job.scope.workspace_root);
@@ -478,20 +475,16 @@ class Bubblewrap {
     return argv;
   }
 
-  /// Protected paths whose parent the command can rename. Source: field report F35.
-  [[nodiscard]] static std::vector<std::string> nested(const bubblewrap::Job& job) {
-    const auto roots = bubblewrap::writable_roots(job);
-    std::vector<std::string> result;
-    for (const std::string& path : job.scope.protected_paths)
-      if (std::find(roots.begin(), roots.end(), os::parent_of(path)) == roots.end()) result.push_back(path);
-    return result;
-  }
-
   template <ConfinedMode M>
   [[nodiscard]] Availability probe_now(const Policy<M>& policy) const {
     if (binary_.empty())
       return Availability::unusable("bubblewrap was not found: " + refused_,
                                     "install bubblewrap, in a directory that commands can't write");
+    if (options_.with_landlock && !runner::self_is_runner())
+      return Availability::unusable("this program is not its own runner, so nothing can add Landlock inside bubblewrap",
+                                    "call cordon::runner::entry first in main");
+    if (options_.with_landlock && os::landlock::abi<os::Kernel>() < 2)
+      return Availability::unusable("this kernel has no Landlock ABI 2", "run a kernel from 5.19 on with Landlock");
     EscapeProbe attempt(policy.scope(), std::is_same_v<M, WorkspaceWrite>);
     if (!attempt.error().empty())
       return Availability::unusable("the probe could not be set up: " + attempt.error(),

@@ -25,12 +25,21 @@ struct PreparedCall {
 
 /// Everything that the child needs, prepared by the parent. The child allocates nothing.
 struct ChildSetup {
-  std::vector<std::string> argv;         ///< argv[0] is looked up along `environment`'s PATH unless it has a slash
+  std::vector<std::string> argv;         ///< argv[0] is looked up along PATH unless it has a slash; empty: just exit 0
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::string working_directory;
   std::vector<int> descriptors;             ///< become 3, 4, 5, … in the child; owned by the Launch
-  std::vector<PreparedCall> confinement;    ///< made in order, just before execve
+  unsigned clone_flags = 0;                 ///< namespaces that the child starts in
+  std::vector<PreparedCall> confinement;    ///< made in order, before the working directory is entered
 };
+
+/// Where `descriptors` begin in the child.
+inline constexpr int first_descriptor = 3;
+
+/// The number that the next descriptor of the child will get: behind its own and the status descriptor all is closed.
+[[nodiscard]] inline int first_free_descriptor(const ChildSetup& setup) noexcept {
+  return first_descriptor + static_cast<int>(setup.descriptors.size()) + 1;
+}
 
 /// What is asked of a plan: this command, in this environment and directory.
 struct LaunchRequest {
@@ -68,20 +77,24 @@ class LaunchPlan {
   return Exited{status.value};
 }
 
+/// The same, or SpawnError when another part of the program took the status.
+[[nodiscard]] inline Ending ending_or_throw(std::optional<os::WaitStatus> status) {
+  if (status) return ending_of(*status);
+  throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost; don't call "
+                   "waitpid(-1) or ignore SIGCHLD while commands run",
+                   ECHILD);
+}
+
 /// Runs the command as it is: for an UnconfinedArgv.
 class DirectLaunch final : public Launch {
  public:
   explicit DirectLaunch(const LaunchRequest& request)
-      : setup_{request.command.elements(), request.environment, request.working_directory, {}, {}} {}
+      : setup_{request.command.elements(), request.environment, request.working_directory, {}, 0, {}} {}
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
   [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
-    if (!status)
-      throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost; don't "
-                       "call waitpid(-1) or ignore SIGCHLD while commands run",
-                       ECHILD);
-    return ending_of(*status);
+    return ending_or_throw(status);
   }
 
  private:

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -126,7 +127,7 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) int exec_first(
 struct ChildView {
   const PreparedCall* calls = nullptr;
   std::size_t count = 0;
-  const char* const* candidates = nullptr;
+  const char* const* candidates = nullptr;  ///< null: exit instead of execve
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;
   int status_fd = -1;
@@ -146,6 +147,7 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) int child_main(vo
       record.error = static_cast<std::int32_t>(-result);
     }
   }
+  if (record.error == 0 && view->candidates == nullptr) K::call(SYS_exit_group, 0);
   if (record.error == 0) {
     record.stage = Stage::exec;
     record.error = exec_first<K>(view->candidates, view->argv, view->environment);
@@ -182,6 +184,7 @@ class BasicChild {
   void kill() noexcept {
     if (!pidfd_) return;
     os::send_signal<K>(pidfd_.get(), SIGKILL);
+    end_group();
     launch_->end_tree();
   }
 
@@ -285,7 +288,14 @@ class BasicChild {
     if (pending_input_.empty() && options_.input.descriptor() < 0) in_pipe_.reset();
   }
 
+  /// Ends the members of the command's process group that are left. Only while its leader is not reaped: until then the
+  /// number can't have become somebody else's.
+  void end_group() noexcept {
+    if (os::unreaped<K>(pidfd_.get())) K::call(SYS_kill, -pid_, SIGKILL);
+  }
+
   void reap() {
+    end_group();
     os::WaitStatus status;
     const long result = os::wait_for<K>(pidfd_.get(), false, status);
     if (result == -EAGAIN) return;
@@ -300,6 +310,7 @@ class BasicChild {
   Capture out_;
   Capture err_;
   Clock::time_point begun_;
+  long pid_ = 0;
   os::BasicFd<K> pidfd_;
   os::BasicFd<K> in_pipe_;
   os::BasicFd<K> out_pipe_;
@@ -350,7 +361,9 @@ template <class K>
   for (int fd : setup.descriptors)
     extra.emplace_back(check(os::duplicate_from<K>(fd, first_free), "duplicating a descriptor"));
 
-  const auto candidates = detail::exec_candidates(setup.argv.front(), setup.environment);
+  const bool executes = !setup.argv.empty();
+  const auto candidates =
+      executes ? detail::exec_candidates(setup.argv.front(), setup.environment) : std::vector<std::string>();
   const auto candidate_pointers = detail::pointers_to(candidates);
   const auto argv = detail::pointers_to(setup.argv);
   const auto environment = detail::pointers_to(setup.environment);
@@ -378,17 +391,23 @@ template <class K>
   plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
   if (next > first_free) check(-EMFILE, "too many descriptors for one command");
 
-  detail::ChildView view{calls.data(),        calls.size(), candidate_pointers.data(), argv.data(),
-                         environment.data(), status_fd};
+  detail::ChildView view{calls.data(), calls.size(),       executes ? candidate_pointers.data() : nullptr,
+                         argv.data(),  environment.data(), status_fd};
   alignas(16) std::array<std::byte, 16384> stack;
   int pidfd = -1;
   long pid = 0;
   {
     const os::BlockAllSignals<K> blocked;
-    pid = K::clone(detail::child_main<K>, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                   &view, &pidfd);
+    pid = K::clone(detail::child_main<K>, stack.data() + stack.size(),
+                   CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | static_cast<int>(setup.clone_flags), &view, &pidfd);
+  }
+  if (pid < 0 && setup.clone_flags != 0) {
+    const int error = static_cast<int>(-pid);
+    throw SandboxUnavailableError("the namespaces of the sandbox were refused: " + error_text(error),
+                                  RunnerFailure{std::string(name(Stage::user_namespace)), error, error_text(error)});
   }
   check(pid, "clone");
+  child.pid_ = pid;
   child.pidfd_ = os::BasicFd<K>(pidfd);
   child.out_pipe_ = std::move(out.read);
   child.err_pipe_ = std::move(err.read);
@@ -404,12 +423,15 @@ template <class K>
   StatusRecord record;
   const long got = os::read_some<K>(status.read.get(), std::as_writable_bytes(std::span(&record, 1)));
   if (got == static_cast<long>(sizeof record)) {
-    if (record.stage != Stage::exec) {
+    if (confines(record.stage)) {
+      child.ending_ = RunnerFailure{std::string(name(record.stage)), record.error, error_text(record.error)};
+    } else if (record.stage == Stage::exec) {
+      child.ending_ = child.launch_->exec_failed(record.error);
+    } else {
       std::string what(name(record.stage));
       if (record.stage == Stage::working_directory) what += " " + setup.working_directory;
       check(-record.error, what.c_str());
     }
-    child.ending_ = child.launch_->exec_failed(record.error);
   } else {
     child.launch_->started();
   }
@@ -454,6 +476,8 @@ template <ConfinedMode M>
 /// the descriptors that the Child owns.
 template <Spawnable S>
 [[nodiscard]] Child spawn(S&& what, RunOptions options = {}) {
+  static_assert(!std::is_same_v<std::remove_cvref_t<S>, UnconfinedArgv> || std::is_same_v<S, UnconfinedArgv>,
+                "cordon: an UnconfinedArgv is the authority for one execution and is used up by it; write std::move(argv)");
   const std::string directory =
       options.working_directory.empty() ? detail::scope_of(what).workspace_root : options.working_directory;
   if (os::FileFacts facts; os::stat_path(directory, facts) < 0 || !facts.directory())

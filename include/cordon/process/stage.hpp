@@ -15,6 +15,7 @@ enum class Stage : std::uint16_t {
   runner,             ///< the runner ended before it came to the command
   arguments,          ///< the runner's own command line
   environment,        ///< the environment that the runner was to hand on
+  user_namespace,     ///< the namespaces themselves, and the identity map
   mount,              ///< a change of the mount tree
   privileges,         ///< no_new_privs
   landlock,           ///< the Landlock ruleset or its enforcement
@@ -30,12 +31,18 @@ enum class Stage : std::uint16_t {
     case Stage::runner: return "runner";
     case Stage::arguments: return "arguments";
     case Stage::environment: return "environment";
+    case Stage::user_namespace: return "user-namespace";
     case Stage::mount: return "mount";
     case Stage::privileges: return "privileges";
     case Stage::landlock: return "landlock";
     case Stage::exec: return "exec";
   }
   return "unknown";
+}
+
+/// True for the steps that confine: when one of them fails, the sandbox failed.
+[[nodiscard]] constexpr bool confines(Stage stage) noexcept {
+  return stage == Stage::user_namespace || stage == Stage::mount || stage == Stage::privileges || stage == Stage::landlock;
 }
 
 /// What travels over a status pipe: from a child that could not exec, or from a runner.

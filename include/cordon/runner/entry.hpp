@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cordon/backend/bubblewrap.hpp>
+#include <cordon/backend/in_process.hpp>
 #include <cordon/backend/sinks.hpp>
 #include <cordon/os/linux/landlock.hpp>
 #include <cordon/process/launch.hpp>
@@ -43,6 +44,7 @@ struct Failure {
   process::Stage stage;
   int error;
   std::string what;
+  int status = -1;  ///< where the status descriptor is by now; -1: where it was
 };
 
 inline long require(long result, process::Stage stage, std::string what) {
@@ -72,27 +74,45 @@ inline long require(long result, process::Stage stage, std::string what) {
   return texts;
 }
 
-/// Closes with Landlock what read-only mounts leave open: writing into FIFOs and devices that are not sinks. Regular
-/// files and directories stay the business of the mounts; /proc is the sandbox's own.
-inline void restrict_to(const std::vector<std::string>& writable) {
+/// The guard's ruleset when Landlock only closes what read-only mounts leave open: writing into FIFOs and into devices
+/// that are not sinks. Files and directories stay the business of the mounts; /proc is the sandbox's own. Or -errno.
+[[nodiscard]] inline long ruleset_beside_mounts(const std::vector<std::string>& writable, int abi) {
   namespace ll = os::landlock;
-  using process::Stage;
-  const int abi = static_cast<int>(require(ll::abi<K>(), Stage::landlock, "the kernel's Landlock"));
   const std::uint64_t handled =
       (ll::write_file | ll::make_char | ll::make_block | ll::refer | ll::ioctl_dev) & ll::known_rights(abi);
   const std::uint64_t writing = (ll::write_file | ll::ioctl_dev) & handled;
-  const os::Fd ruleset(require(ll::create_ruleset<K>(handled), Stage::landlock, "making a ruleset"));
+  const long made = ll::create_ruleset<K>(handled);
+  if (made < 0) return made;
+  os::Fd ruleset(made);
+  long failed = 0;
   const auto grant = [&](std::string_view path, std::uint64_t rights, bool optional) {
-    const std::string text(path);
-    const long result = ll::grant<K>(ruleset.get(), text.c_str(), rights);
-    if (!(optional && result == -ENOENT)) require(result, Stage::landlock, text);
+    const long result = ll::grant<K>(ruleset.get(), std::string(path).c_str(), rights);
+    if (result < 0 && !(optional && result == -ENOENT) && failed == 0) failed = result;
   };
   grant("/", ll::refer & handled, false);
   for (std::string_view sink : sinks) grant(sink, writing, true);
   for (std::string_view own : {"/proc", "/dev/shm"}) grant(own, writing, true);
   for (const std::string& root : writable) grant(root, writing, false);
+  return failed < 0 ? failed : ruleset.release();
+}
+
+/// Restricts this process inside bubblewrap.
+inline void restrict_guard(const Words& words) {
+  using process::Stage;
+  const int abi = static_cast<int>(require(os::landlock::abi<K>(), Stage::landlock, "the kernel's Landlock"));
+  const std::vector<std::string> writable = words.all("--write");
+  long made = 0;
+  if (words.one("--layers") == "landlock") {
+    in_process::Job job;
+    job.shared_temp = writable;
+    job.shared_memory = "/dev/shm";
+    made = in_process::make_ruleset(job, abi);
+  } else {
+    made = ruleset_beside_mounts(writable, abi);
+  }
+  const os::Fd ruleset(require(made, Stage::landlock, "making the rules"));
   require(K::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Stage::privileges, "no_new_privs");
-  require(ll::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the ruleset");
+  require(os::landlock::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the rules");
 }
 
 /// execve, or the failure of it. `status` gets the record that everything before it is done.
@@ -115,59 +135,124 @@ inline void restrict_to(const std::vector<std::string>& writable) {
   const auto environment = environment_fd >= 0 ? texts_from(environment_fd) : ambient_environment();
   require(K::call(SYS_close_range, 3, std::numeric_limits<int>::max(), close_on_exec_range), Stage::descriptors,
           "closing descriptors");
-  restrict_to(words.all("--write"));
+  restrict_guard(words);
   execute(words.command, environment, status);
 }
 
-/// Applies a bubblewrap plan to this process, for a caller that spawned the plain argv.
-[[noreturn]] inline void bubblewrap(const Words& words) {
+/// Does to this process what cordon's own launch does to its child, and execs the command.
+[[noreturn]] inline void apply(const process::ChildSetup& setup, int status) {
   using process::Stage;
+  constexpr int out_of_the_way = 64;
+  std::vector<os::Fd> lifted;
+  for (int fd : setup.descriptors)
+    lifted.emplace_back(require(os::duplicate_from<K>(fd, out_of_the_way), Stage::descriptors, "duplicating a descriptor"));
+  const os::Fd null(require(os::open_file<K>("/dev/null", O_RDONLY), Stage::descriptors, "/dev/null"));
+  const os::Fd own(require(os::duplicate_from<K>(status >= 0 ? status : null.get(), out_of_the_way), Stage::descriptors,
+                           "duplicating a descriptor"));
+  int next = process::first_descriptor;
+  for (const os::Fd& fd : lifted)
+    require(K::call(SYS_dup3, fd.get(), next++, 0), Stage::descriptors, "placing a descriptor");
+  const int own_number = next++;  // the place of the status descriptor, so that the plan's numbers hold here too
+  require(K::call(SYS_dup3, own.get(), own_number, O_CLOEXEC), Stage::descriptors, "placing a descriptor");
+  require(K::call(SYS_close_range, next, std::numeric_limits<int>::max(), 0), Stage::descriptors, "closing descriptors");
+  const int reached = status >= 0 ? own_number : -1;
+  try {
+    if (setup.clone_flags != 0)
+      require(K::call(SYS_unshare, static_cast<long>(setup.clone_flags)), Stage::user_namespace, "making namespaces");
+    for (const process::PreparedCall& call : setup.confinement) {
+      const long* a = call.arguments;
+      require(K::call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]), call.stage, "confining this process");
+    }
+    require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory, setup.working_directory);
+    execute(setup.argv, setup.environment, reached);
+  } catch (Failure& failure) {
+    failure.status = reached;
+    for (os::Fd& fd : lifted) (void)fd.release();  // the numbers are closed, or somebody else's by now
+    throw;
+  }
+}
+
+/// What all plans are written from.
+struct PolicyWords {
+  bool writable = false;
+  PolicyScope scope;
+
+  explicit PolicyWords(const Words& words) {
+    const SandboxMode mode = SandboxMode::parse(words.one("--mode"));
+    if (!mode.confined()) throw ArgvInvalidError("--mode danger-full-access needs no runner");
+    writable = mode == SandboxMode(workspace_write);
+    scope.workspace_root = words.one("--workspace");
+    scope.extra_roots = words.all("--write");
+    scope.protected_paths = words.all("--protect");
+    std::vector<std::string> paths = scope.extra_roots;
+    paths.insert(paths.end(), scope.protected_paths.begin(), scope.protected_paths.end());
+    paths.push_back(scope.workspace_root);
+    for (const std::string& path : paths)
+      if (!path.starts_with('/')) throw ArgvInvalidError("not an absolute path: '" + path + "'");
+  }
+};
+
+/// Applies a bubblewrap plan to this process, for a caller that spawned the plain argv.
+[[noreturn]] inline void bubblewrap(const Words& words, int status) {
+  PolicyWords policy(words);
   cordon::bubblewrap::Job job;
   job.binary = words.one("--binary");
-  const SandboxMode mode = SandboxMode::parse(words.one("--mode"));
-  if (!mode.confined()) throw ArgvInvalidError("--mode danger-full-access needs no runner");
-  job.writable = mode == SandboxMode(workspace_write);
-  job.scope.workspace_root = words.one("--workspace");
-  job.scope.extra_roots = words.all("--write");
-  job.scope.protected_paths = words.all("--protect");
+  if (!job.binary.starts_with('/')) throw ArgvInvalidError("--binary must be an absolute path");
+  job.writable = policy.writable;
+  job.scope = std::move(policy.scope);
   job.guarded = os::landlock::abi<K>() >= 2;
+  job.all_rules = words.one("--layers") == "landlock";
+  if (job.all_rules && !job.guarded) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
   job.root = os::effective_uid<K>() == 0;
-  if (!job.binary.starts_with('/') || !job.scope.workspace_root.starts_with('/'))
-    throw ArgvInvalidError("--binary and --workspace must be absolute paths");
-
   const Argv command(words.command);
   const auto environment = ambient_environment();
   const std::string directory = os::current_directory();
   const cordon::bubblewrap::Launch launch(job, {command, environment, directory}, false);
-  const process::ChildSetup& setup = launch.setup();
-  std::vector<os::Fd> lifted;
-  for (int fd : setup.descriptors)
-    lifted.emplace_back(require(os::duplicate_from<K>(fd, 32), Stage::descriptors, "duplicating a descriptor"));
-  int next = 3;
-  for (const os::Fd& fd : lifted)
-    require(K::call(SYS_dup3, fd.get(), next++, 0), Stage::descriptors, "placing a descriptor");
-  require(K::call(SYS_close_range, next, std::numeric_limits<int>::max(), close_on_exec_range), Stage::descriptors,
-          "closing descriptors");
-  for (const process::PreparedCall& call : setup.confinement) {
-    const long* a = call.arguments;
-    require(K::call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]), call.stage, "preparing /dev");
+  apply(launch.setup(), status);
+}
+
+/// Applies an in-process plan to this process.
+[[noreturn]] inline void confine(const Words& words, int status) {
+  PolicyWords policy(words);
+  in_process::Job job;
+  const std::string layers = words.one("--layers");
+  for (const in_process::Layers known : {in_process::Layers{true, false}, in_process::Layers{false, true}, in_process::Layers{true, true}})
+    if (in_process::name_of(known) == layers) job.layers = known;
+  if (job.layers == in_process::Layers{}) throw ArgvInvalidError("unknown layers '" + layers + "'");
+  job.writable = policy.writable;
+  job.scope = std::move(policy.scope);
+  job.temp = words.one("--temp");
+  job.shared_memory = words.one("--shared-memory");
+  job.shared_temp = words.all("--shared-temp");
+  const Argv command(words.command);
+  const auto environment = ambient_environment();
+  const std::string directory = os::current_directory();
+  auto prepared = std::make_shared<in_process::Prepared>();
+  if (job.layers.landlock) {
+    const int abi = in_process::Machine::here().landlock_abi;
+    if (abi == 0) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
+    prepared->ruleset = os::Fd(require(in_process::make_ruleset(job, abi), process::Stage::landlock, "making the rules"));
   }
-  execute(setup.argv, setup.environment, -1);
+  const in_process::Launch launch(job, prepared, {command, environment, directory});
+  apply(launch.setup(), status);
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 8> options{"--write",   "--protect",        "--binary",   "--mode",
-                                                           "--workspace", "--environment-fd", "--close-fd", "--status-fd"};
+  static constexpr std::array<std::string_view, 12> options{
+      "--layers",  "--binary", "--mode", "--workspace",      "--write",     "--protect",  "--temp", "--shared-memory",
+      "--shared-temp", "--environment-fd", "--close-fd", "--status-fd"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {
     const Words words = parse(line, options);
     status = descriptor(words.one("--status-fd"));
     if (words.stage == "guard") guard(words, status);
-    if (words.stage == "bubblewrap") bubblewrap(words);
+    if (words.stage == "bubblewrap") bubblewrap(words, status);
+    if (words.stage == "confine") confine(words, status);
     throw ArgvInvalidError("unknown stage " + words.stage);
   } catch (const Failure& failed) {
     failure = failed;
+    if (failed.status >= 0) status = failed.status;
     failure.what = std::string(name(failed.stage)) + ": " + failed.what + ": " + cordon::detail::error_text(failed.error);
   } catch (const std::exception& error) {
     failure.what = error.what();
@@ -177,9 +262,9 @@ inline void restrict_to(const std::vector<std::string>& writable) {
     record.stage = failure.stage;
     record.error = failure.error;
     (void)os::write_some<K>(status, std::as_bytes(std::span(&record, 1)));
-  } else {
-    (void)os::write_all<K>(2, "cordon-runner: " + cordon::bubblewrap::last_line(failure.what) + "\n");
   }
+  if (failure.stage != process::Stage::exec || status < 0)
+    (void)os::write_all<K>(2, "cordon-runner: " + cordon::bubblewrap::last_line(failure.what) + "\n");
   return failure_status;
 }
 
@@ -190,6 +275,13 @@ inline void restrict_to(const std::vector<std::string>& writable) {
   detail::entry_was_called.store(true, std::memory_order_release);
   if (argc < 2 || argv[1] != keyword) return std::nullopt;
   return detail::run(std::vector<std::string>(argv + 1, argv + argc));
+}
+
+/// The whole main of a program that is nothing but a runner. See the CMake function cordon_add_runner.
+[[nodiscard]] inline int main(int argc, const char* const* argv) {
+  if (const auto status = entry(argc, argv)) return *status;
+  (void)os::write_all<os::Kernel>(2, "cordon-runner: arguments: this program only runs what cordon asks it to\n");
+  return failure_status;
 }
 
 }  // namespace cordon::runner

@@ -5,6 +5,12 @@
 
 namespace cordon::runner {
 
+/// How a program names itself to whoever spawns it: the link is followed in the child, before its own exec.
+inline constexpr const char* self_program = "/proc/self/exe";
+
+/// What stands in an argv when there is no runner: it can't be executed, so nothing runs unconfined.
+inline constexpr const char* no_program = "/dev/null/cordon-runner-is-missing";
+
 namespace detail {
 inline std::atomic<bool> entry_was_called{false};
 }

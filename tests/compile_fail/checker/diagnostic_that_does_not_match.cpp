@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For check_the_checker.cmake: rejected, but for a typing error.
+// For check_the_checker.cmake: rejected, but for another reason than the rule's.
 // expect: deleted
 
 struct Once {
@@ -8,8 +8,8 @@ struct Once {
 };
 
 #ifdef CORDON_BREAK
-inline Once copy(const Onse& once) {
-  return Once(once);
+inline Once* make() {
+  return 42;
 }
 #else
 inline Once make() {

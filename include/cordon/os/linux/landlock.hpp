@@ -4,6 +4,8 @@
 // Landlock, with its constants spelled out: the headers of a build machine are older than the kernel that will run the
 // program. Source: Documentation/userspace-api/landlock.rst; spec rows LLR-07, LLR-08.
 
+#include <sys/stat.h>
+
 #include <cordon/os/linux/fd.hpp>
 #include <cstdint>
 #include <string>
@@ -34,7 +36,14 @@ enum Access : std::uint64_t {
   ioctl_dev = 1ULL << 15,  ///< ABI 5
 };
 
-/// Every right that an ABI of this number knows. 0 for a number below 1.
+/// What a domain can't reach outside itself.
+enum Scope : std::uint64_t {
+  scope_abstract_socket = 1ULL << 0,  ///< ABI 6
+  scope_signal = 1ULL << 1,           ///< ABI 6
+};
+
+/// Every file-system right that an ABI of this number knows and that cordon uses; 0 for a number below 1. ABI 4, 6, 7, 8
+/// and 10 add no file-system right; ABI 9 adds one for connecting to sockets, which modes don't speak about.
 [[nodiscard]] constexpr std::uint64_t known_rights(int abi) noexcept {
   if (abi < 1) return 0;
   std::uint64_t rights = (1ULL << 13) - 1;
@@ -42,6 +51,11 @@ enum Access : std::uint64_t {
   if (abi >= 3) rights |= truncate;
   if (abi >= 5) rights |= ioctl_dev;
   return rights;
+}
+
+/// Every scope that an ABI of this number knows.
+[[nodiscard]] constexpr std::uint64_t known_scopes(int abi) noexcept {
+  return abi >= 6 ? scope_abstract_socket | scope_signal : 0;
 }
 
 inline constexpr std::uint64_t read_rights = execute | read_file | read_dir;
@@ -55,19 +69,28 @@ template <class K>
   return K::call(create_ruleset_number, 0, 0, 1);
 }
 
-/// A ruleset that handles these file-system rights, or -errno.
+/// A ruleset that handles these file-system rights, and scopes where there are any; or -errno. A kernel that does not
+/// know scopes refuses the longer attribute only when they are asked for.
 template <class K>
-[[nodiscard]] long create_ruleset(std::uint64_t handled) noexcept {
-  const std::uint64_t attributes = handled;
-  return K::call(create_ruleset_number, arg(&attributes), sizeof attributes, 0);
+[[nodiscard]] long create_ruleset(std::uint64_t handled, std::uint64_t scopes = 0) noexcept {
+  struct {
+    std::uint64_t file_system;
+    std::uint64_t network;
+    std::uint64_t scopes;
+  } const attributes{handled, 0, scopes};
+  const std::size_t size = scopes == 0 ? sizeof attributes.file_system : sizeof attributes;
+  return K::call(create_ruleset_number, arg(&attributes), static_cast<long>(size), 0);
 }
 
-/// Grants `rights` below (or on) `path`. 0, or -errno.
+/// Grants `rights` below (or on) `path`; what only a directory can have is left out for anything else. 0, or -errno.
 template <class K>
 [[nodiscard]] long grant(int ruleset, const char* path, std::uint64_t rights) noexcept {
   const long opened = open_file<K>(path, O_PATH);
   if (opened < 0) return opened;
   const BasicFd<K> target(opened);
+  struct stat facts {};
+  if (::fstat(target.get(), &facts) != 0) return -errno;
+  if (!S_ISDIR(facts.st_mode)) rights &= file_rights;
   struct [[gnu::packed]] {
     std::uint64_t rights;
     std::int32_t fd;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cordon/os/linux/fd.hpp>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <cordon/os/linux/fd.hpp>
 #include <cstdint>
 
 namespace cordon::os {
@@ -45,6 +46,13 @@ template <class K>
   return 0;
 }
 
+/// True while the process behind `pidfd` is a child of ours that nobody has reaped: its number is still its own.
+template <class K>
+[[nodiscard]] bool unreaped(int pidfd) noexcept {
+  siginfo_t info{};
+  return retry<K>(SYS_waitid, 3, pidfd, arg(&info), WEXITED | __WALL | WNOHANG | WNOWAIT, 0) == 0;
+}
+
 /// A pidfd for a process that is not necessarily a child, or -errno.
 template <class K>
 [[nodiscard]] long open_pidfd(int pid) noexcept {
@@ -70,11 +78,28 @@ template <class K>
   return (sets[capability / 32].effective >> (capability % 32) & 1U) != 0;
 }
 
+inline constexpr unsigned cap_dac_override = 1;
+inline constexpr unsigned cap_setpcap = 8;
 inline constexpr unsigned cap_sys_admin = 21;
+
+/// The highest capability that the running kernel knows.
+[[nodiscard]] inline unsigned last_capability() noexcept {
+  static const unsigned last = [] {
+    unsigned capability = 0;
+    while (capability < 63 && Kernel::call(SYS_prctl, PR_CAPBSET_READ, capability + 1) >= 0) ++capability;
+    return capability;
+  }();
+  return last;
+}
 
 template <class K>
 [[nodiscard]] unsigned effective_uid() noexcept {
   return static_cast<unsigned>(K::call(SYS_geteuid));
+}
+
+template <class K>
+[[nodiscard]] unsigned effective_gid() noexcept {
+  return static_cast<unsigned>(K::call(SYS_getegid));
 }
 
 }  // namespace cordon::os

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// What a confined spawn costs beside a plain one: posix_spawn, fork+exec, cordon in each composition, bubblewrap with the
+// reference profile. The contenders take turns in one run, so that the machine's mood hits all of them alike; what is
+// printed is the median of each and its ratio to posix_spawn's.
+//
+//   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cordon/cordon.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void wait_for_exit(pid_t pid) {
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid || status != 0) std::abort();
+}
+
+void plain_spawn(const std::vector<const char*>& argv) {
+  pid_t pid = 0;
+  if (::posix_spawnp(&pid, argv[0], nullptr, nullptr, const_cast<char* const*>(argv.data()), environ) != 0) std::abort();
+  wait_for_exit(pid);
+}
+
+void fork_and_exec() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execl("/bin/true", "true", nullptr);
+    ::_exit(127);
+  }
+  wait_for_exit(pid);
+}
+
+struct Contender {
+  std::string name;
+  std::function<void()> once;
+  std::vector<double> microseconds;
+};
+
+template <class Backend>
+std::function<void()> confined(Backend& backend, const cordon::ExecutionPolicy& policy) {
+  return [&backend, &policy] {
+    policy.visit(
+        [&](const cordon::Policy<cordon::WorkspaceWrite>& write) {
+          const auto argv = cordon::confine(backend, write, cordon::Argv({"/bin/true"}));
+          const auto done = cordon::process::run(argv);
+          if (done.ending != cordon::process::Ending(cordon::process::Exited{0})) std::abort();
+        },
+        [](const auto&) { std::abort(); });
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (const auto status = cordon::runner::entry(argc, argv)) return *status;
+  const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
+  const int rounds = number(1, 300);
+  std::vector<char> resident(static_cast<std::size_t>(number(2, 0)) << 20U, 'x');
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> busy;
+  for (int i = number(3, 0); i > 0; --i)
+    busy.emplace_back([&] {
+      while (!stop) std::this_thread::yield();
+    });
+
+  cordon::MountNamespace mounts;
+  cordon::Landlock landlock;
+  cordon::Layered<cordon::MountNamespace, cordon::Landlock> layered;
+  cordon::Bubblewrap bubblewrap;
+  const auto policy = cordon::PolicyResolver::resolve({.mode = cordon::workspace_write, .workspace_root = "/var/tmp"});
+  const auto full = cordon::PolicyResolver::resolve({.mode = cordon::danger_full_access, .workspace_root = "/var/tmp"});
+  const auto unconfined = [&] {
+    full.visit([](const cordon::Policy<cordon::DangerFullAccess>& p) {
+      (void)cordon::process::run(cordon::UnconfinedArgv(p, cordon::Argv({"/bin/true"})));
+    }, [](const auto&) {});
+  };
+  std::vector<Contender> contenders{
+      {"posix_spawn", [] { plain_spawn({"/bin/true", nullptr}); }, {}},
+      {"fork + exec", fork_and_exec, {}},
+      {"cordon, unconfined", unconfined, {}},
+      {"cordon, Landlock", confined(landlock, policy), {}},
+      {"cordon, MountNamespace", confined(mounts, policy), {}},
+      {"cordon, Layered", confined(layered, policy), {}},
+      {"bwrap, reference profile", [] {
+         plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent",
+                      "--tmpfs", "/tmp", "--bind", "/var/tmp", "/var/tmp", "--", "/bin/true", nullptr});
+       }, {}},
+      {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}};
+
+  for (int round = -10; round < rounds; ++round)
+    for (Contender& contender : contenders) {
+      const auto begun = Clock::now();
+      contender.once();
+      const std::chrono::duration<double, std::micro> taken = Clock::now() - begun;
+      if (round >= 0) contender.microseconds.push_back(taken.count());
+    }
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+
+  const auto median = [](std::vector<double>& values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+  };
+  const double base = median(contenders.front().microseconds);
+  std::printf("%d rounds, %zu MiB resident, %zu busy threads, uid %u\n", rounds, resident.size() >> 20U, busy.size(), ::getuid());
+  for (Contender& contender : contenders) {
+    const double value = median(contender.microseconds);
+    std::printf("%-26s %8.0f us   %5.2f x posix_spawn\n", contender.name.c_str(), value, value / base);
+  }
+}

@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// Confinement without a helper program: the child of cordon's own launch confines itself by prepared system calls, or
+// the runner makes the same calls. MountNamespace, Landlock and the two together are combinations of the steps here;
+// their order is fixed by this file, not by the caller.
+
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cordon/backend/backend.hpp>
+#include <cordon/backend/escape_probe.hpp>
+#include <cordon/backend/probe_cache.hpp>
+#include <cordon/backend/sinks.hpp>
+#include <cordon/backend/temp_area.hpp>
+#include <cordon/detail/error_text.hpp>
+#include <cordon/os/linux/fd_passing.hpp>
+#include <cordon/os/linux/landlock.hpp>
+#include <cordon/os/linux/mount.hpp>
+#include <cordon/os/linux/paths.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/process/launch.hpp>
+#include <cordon/process/spawn.hpp>
+#include <cordon/runner/grammar.hpp>
+#include <cordon/runner/self.hpp>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cordon::in_process {
+
+using K = os::Kernel;
+
+/// What the running kernel and user allow, asked anew for each wrap: it costs four system calls.
+struct Machine {
+  int landlock_abi = 0;  ///< 0: none
+  unsigned uid = 0;
+  unsigned gid = 0;
+  bool admin = false;         ///< may make mount namespaces without a user namespace
+  bool may_override = false;  ///< holds CAP_DAC_OVERRIDE
+  bool may_drop = false;      ///< may drop capabilities from the bounding set
+
+  [[nodiscard]] static Machine here() noexcept {
+    Machine machine;
+    machine.landlock_abi = static_cast<int>(std::max(0L, os::landlock::abi<K>()));
+    machine.uid = os::effective_uid<K>();
+    machine.gid = os::effective_gid<K>();
+    machine.admin = machine.uid == 0 && os::has_capability<K>(os::cap_sys_admin);
+    machine.may_override = machine.uid == 0 && os::has_capability<K>(os::cap_dac_override);
+    machine.may_drop = os::has_capability<K>(os::cap_setpcap);
+    return machine;
+  }
+};
+
+/// Which steps are taken.
+struct Layers {
+  bool mounts = false;
+  bool landlock = false;
+
+  friend bool operator==(Layers, Layers) = default;
+};
+
+/// One confinement, ready to be turned into system calls.
+struct Job {
+  Layers layers;
+  bool writable = false;
+  PolicyScope scope;
+  std::string temp;           ///< becomes /tmp; empty: /tmp stays what it is
+  std::string shared_memory;  ///< becomes /dev/shm; empty: /dev/shm stays what it is
+  std::vector<std::string> shared_temp;  ///< directories of the host that Landlock alone has to grant for temp files
+};
+
+/// The roots that the command may change, shortest first, without those that lie in another one.
+[[nodiscard]] inline std::vector<std::string> writable_roots(const Job& job) {
+  if (!job.writable) return {};
+  std::vector<std::string> roots{job.scope.workspace_root};
+  roots.insert(roots.end(), job.scope.extra_roots.begin(), job.scope.extra_roots.end());
+  std::stable_sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::vector<std::string> outermost;
+  for (std::string& root : roots) {
+    const auto covers = [&](const std::string& other) { return os::is_within(root, other); };
+    const auto within_protected = [&](const std::string& path) { return os::is_within(root, path); };
+    const bool covered = std::any_of(outermost.begin(), outermost.end(), covers) &&
+                         std::none_of(job.scope.protected_paths.begin(), job.scope.protected_paths.end(), within_protected);
+    if (!covered) outermost.push_back(std::move(root));
+  }
+  return outermost;
+}
+
+/// The effects that each combination governs, for a kernel with this Landlock ABI (0: none). This table is what
+/// `Enforcement` is computed from; the probe can only take away from it, and tests/kernel attacks every cell.
+[[nodiscard]] constexpr EffectSet governed(Layers layers, int landlock_abi) noexcept {
+  EffectSet set;
+  if (layers.mounts) set = set | (EffectSet::all() - EffectSet{FileEffect::fifo_write});
+  if (layers.landlock && landlock_abi >= 1) {
+    EffectSet by_landlock = EffectSet::all() - EffectSet{FileEffect::metadata};
+    if (landlock_abi < 3) by_landlock = by_landlock - EffectSet{FileEffect::truncate};
+    if (landlock_abi < 5) by_landlock = by_landlock - EffectSet{FileEffect::device};
+    set = set | by_landlock;
+  }
+  return set;
+}
+
+/// Owns what the prepared calls point to, and keeps their order.
+class Steps {
+ public:
+  void call(process::Stage stage, long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
+    calls_.push_back({number, {a, b, c, d, e, 0}, stage});
+  }
+
+  /// The text's address, good for as long as this object lives.
+  long text(std::string content) { return os::arg(texts_.emplace_back(std::move(content)).c_str()); }
+
+  /// A copy of a plain struct, good for as long as this object lives.
+  template <class T>
+  long data(const T& value) {
+    const auto* bytes = reinterpret_cast<const char*>(&value);
+    return os::arg(texts_.emplace_back(bytes, sizeof value).data());
+  }
+
+  /// A message that will carry these three descriptors.
+  const msghdr& message(int a, int b, int c) { return messages_.emplace_back(std::array{a, b, c}).get(); }
+
+  [[nodiscard]] std::vector<process::PreparedCall>& calls() noexcept { return calls_; }
+
+ private:
+  std::deque<os::FdMessage<3>> messages_;
+  std::deque<std::string> texts_;
+  std::vector<process::PreparedCall> calls_;
+};
+
+/// Writes the steps of one job. Descriptors that the child opens are predictable: its table is its own, everything
+/// behind the status descriptor is closed, and the kernel gives out the lowest free number.
+class Writer {
+ public:
+  Writer(const Job& job, const Machine& machine, Steps& steps, int first_free)
+      : job_(job), machine_(machine), steps_(steps), next_(first_free) {}
+
+  /// Maps the caller's own ids in the new user namespace. Source: user_namespaces(7).
+  void identity_map() {
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/uid_map", std::to_string(machine_.uid) + " " + std::to_string(machine_.uid) + " 1");
+    write_file("/proc/self/gid_map", std::to_string(machine_.gid) + " " + std::to_string(machine_.gid) + " 1");
+  }
+
+  /// The whole tree read-only, with the writable places put over it. A read-only mount lets devices be written, so where
+  /// Landlock does not govern them the tree is without devices too, and the sinks are put over it.
+  void mounts() {
+    const bool without_devices = !job_.layers.landlock || machine_.landlock_abi < 5;
+    const auto set_attributes = [&](long directory, const char* path, long flags, const os::MountAttributes& attributes) {
+      steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags, os::arg(&attributes),
+                  sizeof attributes);
+    };
+    set_attributes(AT_FDCWD, "/", os::at_recursive, os::private_mount);
+
+    // While the tree is still as it was: a copy of everything that stays writable, or stays a device.
+    struct Place {
+      std::string target;
+      int tree = -1;  ///< -1: a protected path, copied when what covers it is in place
+    };
+    std::vector<Place> places;
+    if (!job_.temp.empty()) places.push_back({"/tmp", clone_tree(job_.temp)});
+    if (!job_.shared_memory.empty()) places.push_back({"/dev/shm", clone_tree(job_.shared_memory)});
+    const std::vector<std::string> roots = writable_roots(job_);
+    const bool broad = !roots.empty() && roots.front() == "/";
+    for (const std::string& root : roots) {
+      if (root == "/") continue;
+      places.push_back({root, clone_tree(root)});
+      set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::mount_without_devices);
+    }
+    for (std::string_view sink : sinks)
+      if (const std::string path(sink); without_devices && os::exists(path) && !os::is_symlink(path)) {
+        places.push_back({path, clone_tree(path)});
+        set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
+      }
+    if (job_.writable)
+      for (const std::string& path : job_.scope.protected_paths) places.push_back({path});
+    std::stable_sort(places.begin(), places.end(),
+                     [](const Place& a, const Place& b) { return a.target.size() < b.target.size(); });
+
+    if (!broad)
+      set_attributes(AT_FDCWD, "/", os::at_recursive,
+                     without_devices ? os::read_only_mount_without_devices : os::read_only_mount);
+    else if (without_devices)
+      set_attributes(AT_FDCWD, "/", os::at_recursive, os::mount_without_devices);
+    for (Place& place : places) {
+      if (place.tree < 0) {
+        place.tree = clone_tree(place.target);
+        set_attributes(place.tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
+      }
+      const int onto = open_exactly(place.target);
+      steps_.call(process::Stage::mount, os::move_mount_number, place.tree, os::arg(""), onto, os::arg(""),
+                  os::move_from_empty_path | os::move_to_empty_path);
+    }
+  }
+
+  /// Enters namespaces that were made before: descriptors `first` (users, or -1), then mounts, then their root.
+  void enter(int users, int mounts, int root) {
+    using process::Stage;
+    if (users >= 0) steps_.call(Stage::user_namespace, SYS_setns, users, CLONE_NEWUSER);
+    steps_.call(Stage::mount, SYS_setns, mounts, CLONE_NEWNS);
+    steps_.call(Stage::mount, SYS_fchdir, root);  // setns leads to the root of the namespace, out of a chroot
+    steps_.call(Stage::mount, SYS_chroot, os::arg("."));
+  }
+
+  /// Hands the namespaces that the child is in to whoever reads from `socket`: users, mounts, root.
+  void hand_over(int socket) {
+    using process::Stage;
+    const int users = next_;
+    for (const char* space : {"/proc/self/ns/user", "/proc/self/ns/mnt"}) {
+      steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg(space), O_RDONLY | O_CLOEXEC);
+      opened();
+    }
+    steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg("/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const auto& message = steps_.message(users, users + 1, opened());
+    steps_.call(Stage::mount, SYS_sendmsg, socket, os::arg(&message), MSG_NOSIGNAL);
+  }
+
+  /// No capability but, for uid 0, the one to write files of other users in the workspace; and none regained, neither by
+  /// uid 0 nor by a program's file. Source: capabilities(7). The bounding set is left alone: with no_new_privs and
+  /// SECBIT_NOROOT locked nothing reads it any more, and dropping it costs as much as a tenth of a spawn.
+  void drop_privileges(bool in_own_namespace) {
+    using process::Stage;
+    steps_.call(Stage::privileges, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
+    if (!machine_.may_drop && !in_own_namespace) return set_capabilities(0, 0);
+    const std::uint32_t kept = machine_.may_override && !in_own_namespace ? 1U << os::cap_dac_override : 0;
+    if (kept != 0) {
+      set_capabilities(kept | 1U << os::cap_setpcap, kept);
+      steps_.call(Stage::privileges, SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, os::cap_dac_override);
+    }
+    steps_.call(Stage::privileges, SYS_prctl, PR_SET_SECUREBITS,
+                SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+                    SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
+    set_capabilities(kept, kept);
+  }
+
+  /// Binds the child to the ruleset in descriptor `ruleset`.
+  void restrict_to(int ruleset) {
+    steps_.call(process::Stage::landlock, os::landlock::restrict_self_number, ruleset, 0);
+  }
+
+  /// Closes the plan's own descriptors, which the command must not have.
+  void close_descriptors(std::size_t count) {
+    if (count != 0)
+      steps_.call(process::Stage::descriptors, SYS_close_range, process::first_descriptor,
+                  process::first_descriptor + static_cast<long>(count) - 1, 0);
+  }
+
+ private:
+  /// The number that the next descriptor of the child will have.
+  int opened() { return next_++; }
+
+  void write_file(const char* path, const std::string& content) {
+    using process::Stage;
+    steps_.call(Stage::user_namespace, SYS_openat, AT_FDCWD, steps_.text(path), O_WRONLY | O_CLOEXEC);
+    steps_.call(Stage::user_namespace, SYS_write, next_, steps_.text(content), static_cast<long>(content.size()));
+    steps_.call(Stage::user_namespace, SYS_close, next_);
+  }
+
+  int open_exactly(const std::string& path) {
+    steps_.call(process::Stage::mount, os::openat2_number, AT_FDCWD, steps_.text(path), os::arg(&os::exact_path),
+                sizeof os::exact_path);
+    return opened();
+  }
+
+  int clone_tree(const std::string& path) {
+    const int source = open_exactly(path);
+    steps_.call(process::Stage::mount, os::open_tree_number, source, os::arg(""),
+                os::open_tree_clone | os::open_tree_cloexec | os::at_empty_path | os::at_recursive);
+    return opened();
+  }
+
+  void set_capabilities(std::uint32_t permitted, std::uint32_t inheritable) {
+    struct {
+      std::uint32_t version = 0x20080522;
+      std::int32_t pid = 0;
+    } const header;
+    const std::uint32_t sets[6] = {permitted, permitted, inheritable, 0, 0, 0};
+    steps_.call(process::Stage::privileges, SYS_capset, steps_.data(header), steps_.data(sets));
+  }
+
+  const Job& job_;
+  const Machine& machine_;
+  Steps& steps_;
+  int next_;
+};
+
+/// The Landlock ruleset of a job, or -errno.
+[[nodiscard]] inline long make_ruleset(const Job& job, int abi) {
+  namespace ll = os::landlock;
+  const std::uint64_t handled = ll::known_rights(abi);
+  const std::uint64_t writing = handled & ~static_cast<std::uint64_t>(ll::make_char | ll::make_block);
+  const long made = ll::create_ruleset<K>(handled, ll::known_scopes(abi));
+  if (made < 0) return made;
+  os::Fd ruleset(made);
+  long failed = 0;
+  const auto grant = [&](const std::string& path, std::uint64_t rights, bool optional) {
+    const long result = ll::grant<K>(ruleset.get(), path.c_str(), rights & handled);
+    if (result < 0 && !(optional && result == -ENOENT) && failed == 0) failed = result;
+  };
+  grant("/", ll::read_rights, false);
+  for (std::string_view sink : sinks) grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
+  for (const std::string& root : writable_roots(job)) grant(root, writing, false);
+  for (const std::string& own : {job.temp, job.shared_memory})
+    if (!own.empty()) grant(own, writing, false);
+  for (const std::string& host : job.shared_temp) grant(host, writing, true);
+  return failed < 0 ? failed : ruleset.release();
+}
+
+/// What a job needs that outlives one command: its namespaces and its ruleset.
+struct Prepared {
+  os::Fd users;    ///< none when the caller makes mount namespaces without one
+  os::Fd mounts;   ///< none without mounts
+  os::Fd root;     ///< the root directory in them
+  os::Fd ruleset;  ///< none without Landlock
+};
+
+/// Makes the namespaces of a job: in a child that hands them over and exits.
+class NamespaceLaunch final : public process::Launch {
+ public:
+  explicit NamespaceLaunch(const Job& job) {
+    if (const long made = os::make_socket_pair<K>(sockets_); made < 0)
+      throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)), static_cast<int>(-made));
+    setup_.working_directory = "/";
+    setup_.descriptors = {sockets_.write.get()};
+    const Machine machine = Machine::here();
+    setup_.clone_flags = machine.admin ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
+    if (!machine.admin) writer.identity_map();
+    writer.mounts();
+    writer.hand_over(process::first_descriptor);
+    setup_.confinement = std::move(steps_.calls());
+    own_users_ = !machine.admin;
+  }
+
+  [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
+  [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus>, std::string_view) override {
+    return RunnerFailure{std::string(name(process::Stage::mount)), 0, "the namespaces were not handed over"};
+  }
+
+  /// Called when the child has run. False when it failed.
+  [[nodiscard]] bool take(Prepared& prepared) {
+    std::array<os::Fd, 3> fds;
+    if (!os::receive_fds<K>(sockets_.read.get(), fds)) return false;
+    if (own_users_) prepared.users = std::move(fds[0]);
+    prepared.mounts = std::move(fds[1]);
+    prepared.root = std::move(fds[2]);
+    return true;
+  }
+
+ private:
+  os::FdPair<K> sockets_;
+  Steps steps_;
+  process::ChildSetup setup_;
+  bool own_users_ = false;
+};
+
+/// What was prepared before, for the same job over the same files and the same table of mounts. A Landlock rule speaks of
+/// an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or went since needs
+/// new ones. Commands of one job share its namespaces: they may change the same files anyway. Thread-safe.
+class Preparations {
+ public:
+  /// Throws SandboxUnavailableError when the kernel refuses.
+  [[nodiscard]] std::shared_ptr<const Prepared> of(const Job& job, int abi) {
+    const std::string key = key_of(job, abi);
+    const std::scoped_lock lock(state_->mutex);
+    if (job.layers.mounts && state_->mounts_changed()) state_->recent.clear();
+    for (const auto& [known, prepared] : state_->recent)
+      if (known == key) return prepared;
+    auto made = make(job, abi);
+    if (state_->recent.size() >= capacity) state_->recent.pop_front();
+    return state_->recent.emplace_back(key, std::move(made)).second;
+  }
+
+  void forget() noexcept {
+    const std::scoped_lock lock(state_->mutex);
+    state_->recent.clear();
+  }
+
+  [[nodiscard]] static std::shared_ptr<const Prepared> make(const Job& job, int abi) {
+    auto prepared = std::make_shared<Prepared>();
+    if (job.layers.landlock) {
+      const long made = make_ruleset(job, abi);
+      if (made < 0) fail({std::string(name(process::Stage::landlock)), static_cast<int>(-made), ""});
+      prepared->ruleset = os::Fd(made);
+    }
+    if (job.layers.mounts) {
+      auto launch = std::make_unique<NamespaceLaunch>(job);
+      NamespaceLaunch& namespaces = *launch;
+      auto child = process::launch_command<K>(std::move(launch), {});
+      if (!namespaces.take(*prepared)) fail(std::get<RunnerFailure>(child.wait().ending));
+    }
+    return prepared;
+  }
+
+ private:
+  static constexpr std::size_t capacity = 8;
+
+  [[noreturn]] static void fail(RunnerFailure failure) {
+    if (failure.error != 0) failure.detail = detail::error_text(failure.error);
+    throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
+                                      "; see that the workspace and the writable roots still exist, and what "
+                                      "`cordon probe` says",
+                                  failure);
+  }
+
+  static std::string key_of(const Job& job, int abi) {
+    std::string key = std::to_string(abi) + (job.writable ? 'w' : 'r');
+    const auto add = [&](const std::string& path) {
+      os::FileFacts facts;
+      (void)os::stat_path(path, facts);
+      key += '\0' + path + '\0' + std::to_string(facts.device) + ':' + std::to_string(facts.inode);
+    };
+    for (const std::string& root : writable_roots(job)) add(root);
+    key += '\1';
+    for (const std::string& path : job.scope.protected_paths) add(path);
+    key += '\1';
+    for (const std::string& own : {job.temp, job.shared_memory}) add(own);
+    for (const std::string& host : job.shared_temp) add(host);
+    return key;
+  }
+
+  struct State {
+    std::mutex mutex;
+    std::deque<std::pair<std::string, std::shared_ptr<const Prepared>>> recent;
+    os::Fd mount_table;
+
+    /// True when a mount came or went since the last call, or when that can't be known. Source: proc(5), mountinfo.
+    bool mounts_changed() {
+      if (!mount_table) {
+        mount_table = os::Fd(os::open_file<K>("/proc/self/mountinfo", O_RDONLY));
+        return true;
+      }
+      pollfd event{mount_table.get(), POLLPRI, 0};
+      return os::poll_once<K>(std::span(&event, 1), 0) != 0;
+    }
+  };
+  std::unique_ptr<State> state_ = std::make_unique<State>();
+};
+
+/// The variables of the command: its temp directory is the private one, or with Landlock alone what the host has.
+[[nodiscard]] inline std::vector<std::string> environment(const Job& job, std::vector<std::string> entries) {
+  std::vector<std::string> writable = writable_roots(job);
+  if (!job.temp.empty()) return with_temp(std::move(entries), "/tmp", std::move(writable));
+  if (!job.shared_memory.empty()) return with_temp(std::move(entries), "/dev/shm", std::move(writable));
+  if (job.shared_temp.empty()) return entries;
+  writable.insert(writable.end(), job.shared_temp.begin(), job.shared_temp.end());
+  return with_temp(std::move(entries), "/tmp", std::move(writable));
+}
+
+/// One confined execution. With `prepared` it enters namespaces that are there; without, for the runner, it makes them.
+class Launch final : public process::Launch {
+ public:
+  Launch(const Job& job, std::shared_ptr<const Prepared> prepared, const process::LaunchRequest& request)
+      : prepared_(std::move(prepared)) {
+    setup_.argv = request.command.elements();
+    setup_.environment = environment(job, request.environment);
+    setup_.working_directory = request.working_directory;
+    const auto give = [&](const os::Fd& fd) {
+      if (!fd) return -1;
+      setup_.descriptors.push_back(fd.get());
+      return process::first_descriptor + static_cast<int>(setup_.descriptors.size()) - 1;
+    };
+    const int ruleset = give(prepared_->ruleset);
+    const int users = give(prepared_->users);
+    const int mounts = give(prepared_->mounts);
+    const int root = give(prepared_->root);
+    const Machine machine = Machine::here();
+    Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
+    const bool own_users = job.layers.mounts && !machine.admin;
+    if (mounts >= 0) {
+      writer.enter(users, mounts, root);
+    } else if (job.layers.mounts) {
+      setup_.clone_flags = own_users ? CLONE_NEWNS | CLONE_NEWUSER : CLONE_NEWNS;
+      if (own_users) writer.identity_map();
+      writer.mounts();
+    }
+    writer.drop_privileges(own_users);
+    if (ruleset >= 0) writer.restrict_to(ruleset);
+    writer.close_descriptors(setup_.descriptors.size());
+    setup_.confinement = std::move(steps_.calls());
+  }
+
+  [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
+  [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
+    return process::ending_or_throw(status);
+  }
+
+ private:
+  std::shared_ptr<const Prepared> prepared_;
+  Steps steps_;
+  process::ChildSetup setup_;
+};
+
+class Plan final : public process::LaunchPlan {
+ public:
+  Plan(Job job, std::shared_ptr<const Prepared> prepared, std::shared_ptr<const TempArea> temp)
+      : job_(std::move(job)), prepared_(std::move(prepared)), temp_(std::move(temp)) {}
+  [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
+    return std::make_unique<Launch>(job_, prepared_, request);
+  }
+
+ private:
+  Job job_;
+  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<const TempArea> temp_;  ///< lives as long as a command may use it
+};
+
+[[nodiscard]] inline std::string name_of(Layers layers) {
+  std::string name = layers.mounts ? "mount-namespace" : "";
+  if (layers.landlock) name += name.empty() ? "landlock" : "+landlock";
+  return name;
+}
+
+/// The runner's words for a job.
+[[nodiscard]] inline runner::Words words_for(const Job& job, const Argv& command) {
+  runner::Words words{"confine", {}, command.elements()};
+  const auto option = [&](std::string_view name, const std::string& value) {
+    words.options.emplace_back(std::string(name), value);
+  };
+  option("--layers", name_of(job.layers));
+  option("--mode", std::string(job.writable ? WorkspaceWrite::name : ReadOnly::name));
+  option("--workspace", job.scope.workspace_root);
+  for (const std::string& root : job.scope.extra_roots) option("--write", root);
+  for (const std::string& path : job.scope.protected_paths) option("--protect", path);
+  if (!job.temp.empty()) option("--temp", job.temp);
+  if (!job.shared_memory.empty()) option("--shared-memory", job.shared_memory);
+  for (const std::string& host : job.shared_temp) option("--shared-temp", host);
+  return words;
+}
+
+/// The backend behind MountNamespace, Landlock and Layered of the two. Thread-safe.
+template <Layers L>
+class Confiner {
+ public:
+  using cordon_concept = BackendTag;
+  static constexpr Layers layers = L;
+  template <ConfinedMode M>
+  static constexpr bool can_be_full = governed(L, 10).contains(promised<M>());
+
+  template <ConfinedMode M>
+  [[nodiscard]] Availability probe(const Policy<M>& policy) {
+    return cache_.get(ProbeKey::of(policy), [&] { return probe_now<M>(policy); });
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Confinement wrap(const Policy<M>& policy, const Argv& command) {
+    const Availability verdict = probe(policy);
+    if (const auto* problem = verdict.problem())
+      throw SandboxUnavailableError("mode " + std::string(M::name) + " needs a sandbox, and " + name_of(L) +
+                                    " can't give one: " + problem->reason + "; " + problem->remedy);
+    const auto temp = L.mounts ? temps_.of(policy.scope().session_id.value_or("")) : nullptr;
+    Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>, temp.get());
+    Confinement result{plain_argv(job, command),
+                       name_of(L),
+                       *verdict.enforcement(),
+                       L.mounts ? std::vector<std::string_view>{"read-only file system"}
+                                : std::vector<std::string_view>{"permission denied"},
+                       {},
+                       {},
+                       nullptr};
+    if (job.writable) result.best_effort = nested_protections(writable_roots(job), job.scope.protected_paths);
+    result.shared_temp = job.shared_temp;
+    auto prepared = preparations_.of(job, Machine::here().landlock_abi);
+    result.launch = std::make_shared<Plan>(std::move(job), std::move(prepared), temp);
+    return result;
+  }
+
+  void invalidate() noexcept {
+    cache_.forget();
+    preparations_.forget();
+  }
+
+ private:
+  [[nodiscard]] static Job job_for(const PolicyScope& scope, bool writable, const TempArea* temp) {
+    Job job{.layers = L, .writable = writable, .scope = scope, .temp = {}, .shared_memory = {}, .shared_temp = {}};
+    const std::vector<std::string> roots = writable_roots(job);
+    const auto is_root = [&](std::string_view path) {
+      return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
+    };
+    if (temp != nullptr) {
+      // Under read-only a workspace below /dev/shm has to stay in sight.
+      const bool in_sight = !writable && os::is_within(scope.workspace_root, "/dev/shm");
+      if (!is_root("/dev/shm") && !in_sight) job.shared_memory = temp->shared_memory();
+      if (writable && !is_root("/tmp")) job.temp = temp->temp();
+      // A root below a private directory needs something to be put on.
+      for (const std::string& root : roots) {
+        if (!job.temp.empty() && os::is_within(root, "/tmp")) make_place(job.temp + root.substr(4), root);
+        if (!job.shared_memory.empty() && os::is_within(root, "/dev/shm")) make_place(job.shared_memory + root.substr(8), root);
+      }
+    } else if (writable) {
+      job.shared_temp = {"/tmp", "/dev/shm"};
+      const char* named = std::getenv("TMPDIR");
+      std::string found;
+      if (named != nullptr && os::canonical_path(named, found) == 0 && found != "/" && !is_root(found) &&
+          std::find(job.shared_temp.begin(), job.shared_temp.end(), found) == job.shared_temp.end())
+        job.shared_temp.push_back(found);
+    }
+    return job;
+  }
+
+  /// An empty directory or file at `path`, whichever `like` is. What is there already stays.
+  static void make_place(const std::string& path, const std::string& like) {
+    for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+      (void)os::make_directory(path.substr(0, slash));
+    os::FileFacts facts;
+    if (os::stat_path(like, facts) == 0 && facts.directory())
+      (void)os::make_directory(path);
+    else
+      (void)os::create_file(path, "");
+  }
+
+  [[nodiscard]] static std::vector<std::string> plain_argv(const Job& job, const Argv& command) {
+    std::vector<std::string> argv = runner::format(words_for(job, command));
+    argv.insert(argv.begin(), runner::self_is_runner() ? runner::self_program : runner::no_program);
+    return argv;
+  }
+
+  template <ConfinedMode M>
+  [[nodiscard]] Availability probe_now(const Policy<M>& policy) {
+    const Machine machine = Machine::here();
+    if (L.landlock && machine.landlock_abi == 0)
+      return Availability::unusable("this kernel has no Landlock, or it is switched off",
+                                    "run a kernel from 5.13 on with landlock in its list of security modules");
+    if (L.mounts && !os::has_mount_setattr<K>())
+      return Availability::unusable("this kernel has no mount_setattr", "run a kernel from 5.12 on");
+    if (!L.mounts && !policy.scope().protected_paths.empty() && std::is_same_v<M, WorkspaceWrite>)
+      return Availability::unusable("Landlock alone can't make a path read-only inside a writable root",
+                                    "use a backend with mounts, or protect nothing");
+    EscapeProbe attempt(policy.scope(), std::is_same_v<M, WorkspaceWrite>);
+    if (!attempt.error().empty())
+      return Availability::unusable("the probe could not be set up: " + attempt.error(),
+                                    "make /var/tmp or /tmp a directory that this user can write");
+    try {
+      const TempArea temp;
+      const Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
+      const Plan plan(job, Preparations::make(job, machine.landlock_abi), nullptr);
+      process::RunOptions run;
+      run.environment = attempt.environment();
+      const Argv script = attempt.argv();
+      auto launch = plan.prepare({script, run.environment, "/"});
+      auto child = process::launch_command<K>(std::move(launch), std::move(run));
+      const auto done = child.wait_for(std::chrono::seconds(5));
+      if (!done) return Availability::unusable("its probe did not end in time", "find out what makes /bin/sh hang in it");
+      if (const auto* failure = std::get_if<RunnerFailure>(&done->ending)) return unusable_after(*failure);
+      return attempt.verdict<M>(*done, governed(L, machine.landlock_abi));
+    } catch (const SandboxUnavailableError& error) {
+      if (error.failure()) return unusable_after(*error.failure());
+      return Availability::unusable(error.what(), "run `cordon probe`");
+    } catch (const Error& error) {
+      return Availability::unusable(error.what(), "run `cordon probe`");
+    }
+  }
+
+  [[nodiscard]] static Availability unusable_after(const RunnerFailure& failure) {
+    const bool namespaces = failure.stage == name(process::Stage::user_namespace) || failure.stage == name(process::Stage::mount);
+    return Availability::unusable("it failed at " + failure.stage + ": " + failure.detail,
+                                  namespaces ? "allow user namespaces for this user (user.max_user_namespaces, and the "
+                                               "profile of a security module)"
+                                             : "see the kernel's log for what refuses it");
+  }
+
+  ProbeCache cache_;
+  TempAreas temps_;
+  Preparations preparations_;
+};
+
+}  // namespace cordon::in_process
