@@ -12,9 +12,7 @@ namespace support {
 /// what bubblewrap was given to run, and `$dir` is a scratch directory.
 class FakeBwrap {
  public:
-  explicit FakeBwrap(const std::string& body, unsigned mode = 0755) {
-    write(body, mode);
-  }
+  explicit FakeBwrap(const std::string& body, unsigned mode = 0755) { write(body, mode); }
 
   [[nodiscard]] const std::string& binary() const noexcept { return binary_; }
   [[nodiscard]] const std::string& directory() const noexcept { return directory_.path(); }
@@ -31,14 +29,17 @@ class FakeBwrap {
     const std::string& dir = directory_.path();
     binary_ = directory_.file("bwrap",
                               "#!/bin/sh\n"
-                              "dir='" + dir + "'\n"
-                              "echo s >>\"$dir/starts\"\n"
-                              "run_command() {\n"
-                              "  while [ \"$1\" != -- ]; do shift; done\n"
-                              "  shift\n"
-                              "  echo r >>\"$dir/ran\"\n"
-                              "  \"$@\"\n"
-                              "}\n" + body,
+                              "dir='" +
+                                  dir +
+                                  "'\n"
+                                  "echo s >>\"$dir/starts\"\n"
+                                  "run_command() {\n"
+                                  "  while [ \"$1\" != -- ]; do shift; done\n"
+                                  "  shift\n"
+                                  "  echo r >>\"$dir/ran\"\n"
+                                  "  \"$@\"\n"
+                                  "}\n" +
+                                  body,
                               mode);
   }
 

@@ -22,7 +22,7 @@ template <cordon::ConfinedMode M>
 }
 
 template <cordon::ConfinedMode M>
-[[nodiscard]] cordon::Policy<M> policy(const std::string& workspace = "/tmp") {
+[[nodiscard]] cordon::Policy<M> policy(const std::string& workspace = "/var/tmp") {
   cordon::PolicyRequest request;
   request.workspace_root = workspace;
   return policy<M>(std::move(request));

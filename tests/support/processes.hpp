@@ -22,7 +22,9 @@ namespace support {
   const auto policy = cordon::PolicyResolver::resolve(request);
   using Result = cordon::UnconfinedArgv;
   return policy.visit(
-      [&](const cordon::Policy<cordon::DangerFullAccess>& full) -> Result { return {full, std::move(command)}; },
+      [&](const cordon::Policy<cordon::DangerFullAccess>& full) -> Result {
+        return {full, std::move(command)};
+      },
       [](const cordon::Policy<cordon::ReadOnly>&) -> Result { throw std::logic_error("asked for full access"); },
       [](const cordon::Policy<cordon::WorkspaceWrite>&) -> Result { throw std::logic_error("asked for full access"); });
 }

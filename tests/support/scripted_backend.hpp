@@ -8,9 +8,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace support {
+
+/// A confinement as a backend of one's own would make it: whatever it leaves out stays empty.
+[[nodiscard]] inline cordon::Confinement confinement(std::vector<std::string> argv, std::string_view backend,
+                                                     cordon::Enforcement enforcement) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+  return {.argv = std::move(argv), .backend = std::string(backend), .enforcement = enforcement};
+#pragma GCC diagnostic pop
+}
 
 /// What a ScriptedBackend answers, and how often it was asked. Shared, so that a test keeps it when the backend moves.
 struct Script {
@@ -55,7 +65,10 @@ class ScriptedBackend {
     ++script_->wraps;
     std::vector<std::string> argv{"/scripted/" + std::to_string(N), "--"};
     argv.insert(argv.end(), command.elements().begin(), command.elements().end());
-    return {argv, std::string(name), *verdict.enforcement(), {"read-only file system"}, script_->best_effort, nullptr};
+    cordon::Confinement result = confinement(std::move(argv), name, *verdict.enforcement());
+    result.denial_signatures = {"read-only file system"};
+    result.best_effort = script_->best_effort;
+    return result;
   }
 
   void invalidate() noexcept {

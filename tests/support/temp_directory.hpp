@@ -56,7 +56,9 @@ class TempDirectory {
   std::string path_;
 };
 
-[[nodiscard]] inline bool exists(const std::string& path) { return std::filesystem::exists(path); }
+[[nodiscard]] inline bool exists(const std::string& path) {
+  return std::filesystem::exists(path);
+}
 
 [[nodiscard]] inline std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -35,7 +35,9 @@ Words::const_iterator find(const Words& line, const Words& words) {
   return std::search(line.begin(), line.end(), words.begin(), words.end());
 }
 
-bool has(const Words& line, const Words& words) { return find(line, words) != line.end(); }
+bool has(const Words& line, const Words& words) {
+  return find(line, words) != line.end();
+}
 
 bool in_order(const Words& line, const Words& first, const Words& second) {
   return has(line, first) && has(line, second) && find(line, first) < find(line, second);
@@ -204,9 +206,11 @@ TEST_CASE("zsh gets a prefix for its temporary files too") {
   CHECK(has(result, {"A=1"}));
 }
 
-TEST_CASE("Under read-only there is no temp directory to point to, and the variables stay as they are") {
-  const Words entries{"TMPDIR=/var/tmp", "A=1"};
-  CHECK(bubblewrap::environment(read_only_job(), entries) == entries);
+TEST_CASE("Under read-only the temp directory is the private /dev/shm, also for a workspace's own one") {
+  const std::string given = GENERATE(as<std::string>(), "/var/tmp", "/w/t", "/tmp", "");
+  const Words result = bubblewrap::environment(read_only_job(), {"TMPDIR=" + given, "A=1"});
+  CHECK(std::string(cordon::process::lookup(result, "TMPDIR")) == "/dev/shm");
+  CHECK(has(result, {"A=1"}));
 }
 
 TEST_CASE("A status number is read from bubblewrap's stream") {
@@ -218,10 +222,10 @@ TEST_CASE("A status number is read from bubblewrap's stream") {
 }
 
 TEST_CASE("A status stream that says nothing, or not all, gives no number") {
-  const std::string stream = GENERATE(as<std::string>(), "", "\n", "{", "{ \"exit-co", "{ \"exit-code\"",
-                                      "{ \"exit-code\":", "{ \"exit-code\": ", "{ \"exit-code\": }",
-                                      "{ \"exit-code\": \"7\" }", "{ \"exit-code\": null }", "exit-code: 7",
-                                      "{ \"not-exit-code\": 7 }", "{ \"exit-codes\": 7 }");
+  const std::string stream =
+      GENERATE(as<std::string>(), "", "\n", "{", "{ \"exit-co", "{ \"exit-code\"",
+               "{ \"exit-code\":", "{ \"exit-code\": ", "{ \"exit-code\": }", "{ \"exit-code\": \"7\" }",
+               "{ \"exit-code\": null }", "exit-code: 7", "{ \"not-exit-code\": 7 }", "{ \"exit-codes\": 7 }");
   INFO(stream);
   CHECK(number_text(stream, "exit-code") == "none");
 }
@@ -245,7 +249,8 @@ TEST_CASE("The last line is the last one that says something, on one line") {
 
 TEST_CASE("The last line has no control characters left in it") {
   const std::string line = bubblewrap::last_line("a\n\033[31mred\007\tx\x7f\rrest\n");
-  CHECK(std::none_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
+  CHECK(
+      std::none_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
   CHECK(line.find("red") != std::string::npos);
   CHECK(line.find("rest") != std::string::npos);
 }
@@ -325,7 +330,8 @@ TEST_CASE("bubblewrap's options arrive in a memory file, as its first descriptor
   CHECK(launch.setup().argv[2] == "3");
   const std::string content = cordon::os::read_rest<cordon::os::Kernel>(launch.setup().descriptors.front(), 1 << 20);
   Words options;
-  for (std::size_t at = 0; at < content.size(); at += options.back().size() + 1) options.emplace_back(content.c_str() + at);
+  for (std::size_t at = 0; at < content.size(); at += options.back().size() + 1)
+    options.emplace_back(content.c_str() + at);
   CHECK(has(options, bubblewrap::profile(job, directory)));
   CHECK(has(options, {"--setenv", "A", "b=c"}));
 }
@@ -342,4 +348,6 @@ TEST_CASE("The guard is told the roots that the command may change, and no prote
   CHECK(bubblewrap::guard_words(read_only_job(), command).all("--write").empty());
 }
 
-TEST_CASE("An ordinary user's launch changes no mount of its own") { CHECK(bubblewrap::before_exec(read_only_job()).empty()); }
+TEST_CASE("An ordinary user's launch changes no mount of its own") {
+  CHECK(bubblewrap::before_exec(read_only_job()).empty());
+}

@@ -40,8 +40,16 @@ class NotingLaunch final : public process::Launch {
   Notes& notes_;
 };
 
+ChildSetup running(std::vector<std::string> argv) {
+  ChildSetup setup;
+  setup.argv = std::move(argv);
+  setup.environment = {"PATH=/usr/bin:/bin"};
+  setup.working_directory = "/";
+  return setup;
+}
+
 ChildSetup shell(const std::string& script) {
-  return {{"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin"}, "/", {}, {}};
+  return running({"/bin/sh", "-c", script});
 }
 
 process::Child start(ChildSetup setup, NotingLaunch::Notes& notes) {
@@ -98,17 +106,27 @@ TEST_CASE("The descriptors of a launch become 3, 4, 5 in the child, whatever the
   }
 }
 
-TEST_CASE("A confinement step that fails is an error with its name and number, and the command doesn't run") {
+TEST_CASE("A step that fails has its name and number in the outcome, and the command doesn't run") {
   const support::TempDirectory directory;
   ChildSetup setup = shell("echo x >" + directory.path() + "/marker");
-  setup.confinement.push_back({SYS_close, {-1}, process::Stage::landlock});
   NotingLaunch::Notes notes;
-  try {
-    (void)start(setup, notes);
-    FAIL("started although a step failed");
-  } catch (const cordon::SpawnError& error) {
-    CHECK(error.error() == EBADF);
-    CHECK(std::string(error.what()).find("landlock") != std::string::npos);
+  SECTION("one that confines is a runner failure") {
+    setup.confinement.push_back({SYS_close, {-1}, process::Stage::landlock});
+    const auto done = start(setup, notes).wait();
+    const auto* failure = std::get_if<cordon::RunnerFailure>(&done.ending);
+    REQUIRE(failure != nullptr);
+    CHECK(failure->stage == "landlock");
+    CHECK(failure->error == EBADF);
+  }
+  SECTION("another is an error") {
+    setup.confinement.push_back({SYS_close, {-1}, process::Stage::session});
+    try {
+      (void)start(setup, notes);
+      FAIL("started although a step failed");
+    } catch (const cordon::SpawnError& error) {
+      CHECK(error.error() == EBADF);
+      CHECK(std::string(error.what()).find("session") != std::string::npos);
+    }
   }
   CHECK_FALSE(notes.started);
   CHECK_FALSE(support::exists(directory.path() + "/marker"));
@@ -125,7 +143,7 @@ TEST_CASE("Confinement steps are made in order and stop at the first that fails"
   };
   setup.confinement = {make(first), make(first), make(last)};
   NotingLaunch::Notes notes;
-  CHECK_THROWS_AS(start(setup, notes), cordon::SpawnError);
+  CHECK(std::holds_alternative<cordon::RunnerFailure>(start(setup, notes).wait().ending));
   CHECK(support::exists(first));
   CHECK_FALSE(support::exists(last));
 }
@@ -150,7 +168,7 @@ TEST_CASE("A launch hears that the program started, what stderr said, and that i
 
 TEST_CASE("A launch decides what it means that its program can't be executed, and nothing started then") {
   NotingLaunch::Notes notes;
-  const auto done = start({{"/nonexistent/runner"}, {}, "/", {}, {}}, notes).wait();
+  const auto done = start(running({"/nonexistent/runner"}), notes).wait();
   CHECK_FALSE(notes.started);
   CHECK(done.ending == Ending(cordon::RunnerFailure{"exec-runner", ENOENT, "noted"}));
 }

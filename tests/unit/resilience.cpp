@@ -71,15 +71,23 @@ process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions op
 /// The words that name the step which a system call belongs to.
 std::string step_of(long number) {
   switch (number) {
-    case SYS_pipe2: return "making a pipe";
-    case SYS_openat: return "opening /dev/null";
-    case SYS_clone: return "clone";
+    case SYS_pipe2:
+      return "making a pipe";
+    case SYS_openat:
+      return "opening /dev/null";
+    case SYS_clone:
+      return "clone";
     case SYS_dup3:
-    case SYS_close_range: return "descriptors";
-    case SYS_setsid: return "session";
-    case SYS_rt_sigaction: return "signals";
-    case SYS_chdir: return "working-directory";
-    default: return "";
+    case SYS_close_range:
+      return "descriptors";
+    case SYS_setsid:
+      return "session";
+    case SYS_rt_sigaction:
+      return "signals";
+    case SYS_chdir:
+      return "working-directory";
+    default:
+      return "";
   }
 }
 

@@ -124,6 +124,56 @@ TEST_CASE("T-PRV-20: only workspace-write has writable roots, canonical and each
   CHECK(writable_roots(request).empty());
 }
 
+TEST_CASE("F31: a writable root is refused when a symlink that a command could have made leads to it") {
+  const TempDirectory directory;
+  const std::string victim = directory.directory("victim");
+  PolicyRequest request = writing(directory.directory("work"));
+  const std::string inner = directory.symlink("work/link", victim);
+  std::string spelled = inner;
+  SECTION("by itself") {}
+  SECTION("with a slash after it") {
+    spelled += "/";
+  }
+  SECTION("in the middle") {
+    (void)directory.directory("victim/deep");
+    spelled += "/deep";
+  }
+  SECTION("through the caller's link to the workspace") {
+    spelled = directory.symlink("to-work", directory.path() + "/work") + "/link";
+  }
+  SECTION("through the caller's link to that link") {
+    spelled = directory.symlink("to-link", inner);
+  }
+  SECTION("in another writable root, named earlier") {
+    request.write = {directory.directory("more")};
+    spelled = directory.symlink("more/link", victim);
+  }
+  SECTION("optionally") {
+    request.write_if_exists = {spelled};
+    CHECK_FALSE(refusal(request).empty());
+    request.write_if_exists.clear();
+  }
+  request.write.push_back(spelled);
+  CHECK(refused_because(request, victim));
+}
+
+TEST_CASE("F31: a symlink in a writable root leads to no other root, whichever is named first") {
+  const TempDirectory directory;
+  PolicyRequest request = writing(directory.directory("work"));
+  const std::string more = directory.directory("more");
+  const std::string link = directory.symlink("more/link", directory.directory("victim"));
+  request.write = {link, more};
+  CHECK_FALSE(refusal(request).empty());
+}
+
+TEST_CASE("F31: a symlink inside a writable root that stays inside is no harm") {
+  const TempDirectory directory;
+  PolicyRequest request = writing(directory.directory("work"));
+  const std::string sub = directory.directory("work/sub");
+  request.write = {directory.symlink("work/link", sub)};
+  CHECK(PolicyResolver::resolve(request).scope().extra_roots == Paths{sub});
+}
+
 TEST_CASE("F30: a writable root may be a regular file") {
   const TempDirectory directory;
   PolicyRequest request = writing(directory.directory("work"));
@@ -137,8 +187,12 @@ TEST_CASE("F30: a writable root that is a FIFO, a socket or a device is refused"
   PolicyRequest request = writing(directory.directory("work"));
   const std::string fifo = directory.path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  SECTION("required") { request.write = {fifo}; }
-  SECTION("optional") { request.write_if_exists = {fifo}; }
+  SECTION("required") {
+    request.write = {fifo};
+  }
+  SECTION("optional") {
+    request.write_if_exists = {fifo};
+  }
   CHECK(refused_because(request, fifo));
 }
 
@@ -219,9 +273,15 @@ TEST_CASE("A NUL byte or an empty text in any path is refused") {
   CHECK_FALSE(refusal(writing(with_nul)).empty());
   const std::string bad = GENERATE(0, 1) == 0 ? with_nul : std::string();
   PolicyRequest request = writing(directory.path());
-  SECTION("in a writable root") { request.write = {bad}; }
-  SECTION("in an optional root") { request.write_if_exists = {bad}; }
-  SECTION("in a protected path") { request.protect = {with_nul}; }
+  SECTION("in a writable root") {
+    request.write = {bad};
+  }
+  SECTION("in an optional root") {
+    request.write_if_exists = {bad};
+  }
+  SECTION("in a protected path") {
+    request.protect = {with_nul};
+  }
   CHECK_FALSE(refusal(request).empty());
 }
 

@@ -283,7 +283,8 @@ TEST_CASE("F75: output beyond the cap is counted and not kept") {
 }
 
 TEST_CASE("Both streams are read at once, so neither can block the command") {
-  const Completed done = run_shell("for i in 1 2 3 4 5; do head -c 100000 /dev/zero; head -c 100000 /dev/zero >&2; done");
+  const Completed done =
+      run_shell("for i in 1 2 3 4 5; do head -c 100000 /dev/zero; head -c 100000 /dev/zero >&2; done");
   CHECK(support::exited_with(done, 0));
   CHECK(done.out.seen() == 500000);
   CHECK(done.err.seen() == 500000);
@@ -316,7 +317,8 @@ TEST_CASE("wait_for gives up at its limit, and wait still gets the rest") {
     const Completed done = child.wait();
     CHECK(support::exited_with(done, 6));
   }
-  auto sleeper = cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "echo a; sleep 2; echo b"})), options_with_path());
+  auto sleeper =
+      cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "echo a; sleep 2; echo b"})), options_with_path());
   CHECK_FALSE(sleeper.wait_for(50ms).has_value());
   CHECK_FALSE(sleeper.wait_for(0ms).has_value());
   const Completed done = sleeper.wait();
@@ -327,7 +329,7 @@ TEST_CASE("wait_for gives up at its limit, and wait still gets the rest") {
 
 TEST_CASE("wait_for gives up at its limit also when the output never pauses") {
   RunOptions options = options_with_path();
-  options.on_output = [](cordon::process::Stream, std::string_view) { std::this_thread::sleep_for(2ms); };
+  options.on_output = [](cordon::process::Stream, std::string_view) { std::this_thread::sleep_for(10ms); };
   auto child = cordon::process::spawn(unconfined(Argv({"timeout", "20", "yes"})), options);
   const auto begun = std::chrono::steady_clock::now();
   CHECK_FALSE(child.wait_for(300ms).has_value());
@@ -335,7 +337,8 @@ TEST_CASE("wait_for gives up at its limit also when the output never pauses") {
 }
 
 TEST_CASE("kill ends a command that would not end, and wait says by what") {
-  auto child = cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "trap '' TERM INT; sleep 600"})), options_with_path());
+  auto child =
+      cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "trap '' TERM INT; sleep 600"})), options_with_path());
   child.kill();
   CHECK(child.wait().ending == cordon::process::Ending(Signalled{SIGKILL}));
   CHECK_NOTHROW(child.kill());
@@ -360,7 +363,7 @@ TEST_CASE("F58: something in the background that holds the pipes delays the end 
   RunOptions options = options_with_path();
   options.drain_limit = 100ms;
   const auto begun = std::chrono::steady_clock::now();
-  const Completed done = run_shell("sleep 30 & echo $!; exit 2", options);
+  const Completed done = run_shell("setsid sleep 30 & echo $!; sleep 0.3; exit 2", options);
   CHECK(std::chrono::steady_clock::now() - begun < 15s);
   CHECK(support::exited_with(done, 2));
   REQUIRE_FALSE(done.out.text().empty());
@@ -370,9 +373,9 @@ TEST_CASE("F58: something in the background that holds the pipes delays the end 
 TEST_CASE("F58: something in the background that never stops writing delays the end by the drain limit only") {
   RunOptions options = options_with_path();
   options.drain_limit = 100ms;
-  options.on_output = [](cordon::process::Stream, std::string_view) { std::this_thread::sleep_for(1ms); };
+  options.on_output = [](cordon::process::Stream, std::string_view) { std::this_thread::sleep_for(10ms); };
   const auto begun = std::chrono::steady_clock::now();
-  const Completed done = run_shell("timeout 20 yes & sleep 0.1; exit 2", options);
+  const Completed done = run_shell("setsid timeout 20 yes & sleep 0.3; exit 2", options);
   CHECK(std::chrono::steady_clock::now() - begun < 10s);
   CHECK(support::exited_with(done, 2));
 }
@@ -380,7 +383,7 @@ TEST_CASE("F58: something in the background that never stops writing delays the 
 TEST_CASE("What a background process writes within the drain limit is still collected") {
   RunOptions options = options_with_path();
   options.drain_limit = 10s;
-  const Completed done = run_shell("(sleep 0.3; echo late) & echo early", options);
+  const Completed done = run_shell("setsid sh -c 'sleep 1; echo late' & sleep 0.3; echo early", options);
   CHECK(done.out.text() == "early\nlate\n");
 }
 
@@ -420,7 +423,8 @@ TEST_CASE("Threads that start commands at the same time don't get in each other'
 TEST_CASE("F61: a command outlives the thread that started it") {
   std::optional<cordon::process::Child> child;
   std::thread([&] {
-    child.emplace(cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "sleep 0.5; exit 8"})), options_with_path()));
+    child.emplace(
+        cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "sleep 0.5; exit 8"})), options_with_path()));
   }).join();
   CHECK(support::exited_with(child->wait(), 8));
 }

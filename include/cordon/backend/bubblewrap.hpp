@@ -27,6 +27,7 @@
 #include <cordon/runner/grammar.hpp>
 #include <cordon/runner/self.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -122,11 +123,12 @@ struct Job {
 [[nodiscard]] inline std::optional<int> status_number(std::string_view stream, std::string_view key) {
   const auto at = stream.find("\"" + std::string(key) + "\":");
   if (at == std::string_view::npos) return std::nullopt;
-  const std::string digits(stream.substr(at + key.size() + 3, 24));
-  char* end = nullptr;
-  const long value = std::strtol(digits.c_str(), &end, 10);
-  if (end == digits.c_str()) return std::nullopt;
-  return static_cast<int>(value);
+  std::string_view rest = stream.substr(at + key.size() + 3);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  int value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
 }
 
 /// The last line that is not blank, without control characters: a runner's own words, fit for one line.
@@ -174,6 +176,8 @@ class Launch final : public process::Launch {
                  give(gate.write.release(), "gate")};
       json_ = std::move(json.read);
       gate_ = std::move(gate.read);
+      // Whatever a runner leaves behind may hold the other ends: nothing here waits for their end.
+      for (const os::Fd* ours : {&json_, &gate_, &status.read}) os::set_nonblocking<K>(ours->get());
       if (job_.guarded) {
         status_ = std::move(status.read);
         status_number_ = give(status.write.release(), "status");
@@ -229,6 +233,7 @@ class Launch final : public process::Launch {
                                       RunnerFailure{"runner", ETIMEDOUT, "no status within the time limit"});
       std::array<std::byte, 512> buffer;
       const long got = os::read_some<K>(json_.get(), buffer);
+      if (got == -EAGAIN) continue;
       if (got <= 0) return;  // it ended; settle finds out why
       stream_.append(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
     }
@@ -371,7 +376,13 @@ class Bubblewrap {
 
   template <ConfinedMode M>
   [[nodiscard]] Availability probe(const Policy<M>& policy) {
-    return cache_.get(ProbeKey::of(policy), [&] { return probe_now<M>(policy); });
+    const std::string binary = binary_for(policy.scope());
+    if (binary.empty())
+      return Availability::unusable("bubblewrap was not found: " + (binaries_.empty() ? refused_ : binaries_.front() + " lies in the workspace or a writable root"),
+                                    "install bubblewrap, in a directory that commands can't write");
+    ProbeKey key = ProbeKey::of(policy);
+    key.runner = binary;
+    return cache_.get(key, [&] { return probe_now<M>(policy, binary); });
   }
 
   template <ConfinedMode M>
@@ -395,8 +406,8 @@ class Bubblewrap {
 
   void invalidate() noexcept { cache_.forget(); }
 
-  /// The absolute path of the binary; empty when none was found.
-  [[nodiscard]] const std::string& binary() const noexcept { return binary_; }
+  /// The absolute path of the binary that is tried first; empty when none was found.
+  [[nodiscard]] std::string binary() const { return binaries_.empty() ? std::string() : binaries_.front(); }
 
  private:
   static constexpr std::string_view denial_text = "read-only file system";  // SBX-34, compared without regard to case
@@ -408,22 +419,23 @@ class Bubblewrap {
     }
     const char* path = std::getenv("PATH");
     std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-    while (binary_.empty()) {
+    while (true) {
       const auto colon = rest.find(':');
       const std::string_view directory = rest.substr(0, colon);
       if (directory.starts_with('/')) consider(std::string(directory) + "/bwrap");
       if (colon == std::string_view::npos) break;
       rest.remove_prefix(colon + 1);
     }
-    if (binary_.empty() && refused_.empty()) refused_ = "no bwrap in any absolute directory of PATH";
+    if (binaries_.empty() && refused_.empty()) refused_ = "no bwrap in any absolute directory of PATH";
   }
 
   /// Takes the candidate, or remembers why not.
   void consider(const std::string& candidate) {
     std::string found;
     os::FileFacts file;
-    os::FileFacts directory;
-    const auto refuse = [&](const std::string& why) { refused_ = candidate + " " + why; };
+    const auto refuse = [&](const std::string& why) {
+      if (refused_.empty()) refused_ = candidate + " " + why;
+    };
     if (!candidate.starts_with('/')) return refuse("is not an absolute path");
     if (const int result = os::canonical_path(candidate, found); result < 0) {
       if (!options_.binary.empty()) refuse("can't be found: " + detail::error_text(-result));
@@ -431,17 +443,25 @@ class Bubblewrap {
     }
     if (os::stat_path(found, file) < 0 || !file.regular() || !os::executable(found))
       return refuse("is no program that can be executed");
-    const unsigned me = os::effective_uid<os::Kernel>();
-    if ((file.owner != 0 && file.owner != me) || file.world_writable())
-      return refuse("belongs to another user or can be changed by anybody");
-    if (os::stat_path(os::parent_of(found), directory) < 0 || (directory.world_writable() && (directory.mode & S_ISVTX) == 0))
-      return refuse("lies in a directory that anybody can change");
-    binary_ = found;
+    if (const std::string why = os::exchangeable_by_others(found, os::effective_uid<os::Kernel>()); !why.empty())
+      return refuse(why);
+    if (std::find(binaries_.begin(), binaries_.end(), found) == binaries_.end()) binaries_.push_back(found);
+  }
+
+  /// The first binary that no command under this scope could have put there, in whatever mode; empty when there is none.
+  [[nodiscard]] std::string binary_for(const PolicyScope& scope) const {
+    std::vector<std::string> roots = scope.extra_roots;
+    roots.push_back(scope.workspace_root);
+    for (const std::string& binary : binaries_) {
+      const auto holds = [&](const std::string& root) { return root != "/" && os::is_within(binary, root); };
+      if (std::none_of(roots.begin(), roots.end(), holds)) return binary;
+    }
+    return {};
   }
 
   [[nodiscard]] bubblewrap::Job job_for(const PolicyScope& scope, bool writable) const {
     bubblewrap::Job job;
-    job.binary = binary_;
+    job.binary = binary_for(scope);
     job.writable = writable;
     job.scope = scope;
     job.all_rules = options_.with_landlock;
@@ -476,10 +496,7 @@ class Bubblewrap {
   }
 
   template <ConfinedMode M>
-  [[nodiscard]] Availability probe_now(const Policy<M>& policy) const {
-    if (binary_.empty())
-      return Availability::unusable("bubblewrap was not found: " + refused_,
-                                    "install bubblewrap, in a directory that commands can't write");
+  [[nodiscard]] Availability probe_now(const Policy<M>& policy, const std::string& binary) const {
     if (options_.with_landlock && !runner::self_is_runner())
       return Availability::unusable("this program is not its own runner, so nothing can add Landlock inside bubblewrap",
                                     "call cordon::runner::entry first in main");
@@ -490,6 +507,7 @@ class Bubblewrap {
       return Availability::unusable("the probe could not be set up: " + attempt.error(),
                                     "make /var/tmp or /tmp a directory that this user can write");
     bubblewrap::Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>);
+    job.binary = binary;
     job.start_limit = options_.probe_limit;
     process::RunOptions run;
     run.environment = attempt.environment();
@@ -500,11 +518,11 @@ class Bubblewrap {
       auto child = process::launch_command<os::Kernel>(std::move(launch), std::move(run));
       const auto done = child.wait_for(options_.probe_limit);
       if (!done)
-        return Availability::unusable("bubblewrap (" + binary_ + ") did not end within the probe's time limit",
+        return Availability::unusable("bubblewrap (" + binary + ") did not end within the probe's time limit",
                                       "find out what makes it hang, or raise the probe limit");
       if (const auto* failure = std::get_if<RunnerFailure>(&done->ending)) {
         const std::string why = failure->detail.empty() ? "it ended without running the command" : failure->detail;
-        return Availability::unusable("bubblewrap (" + binary_ + ") failed at " + failure->stage + ": " + why,
+        return Availability::unusable("bubblewrap (" + binary + ") failed at " + failure->stage + ": " + why,
                                       bubblewrap::remedy_for(why));
       }
       return attempt.verdict<M>(*done, EffectSet::all() - (job.guarded ? EffectSet{} : EffectSet{FileEffect::fifo_write}));
@@ -514,7 +532,7 @@ class Bubblewrap {
   }
 
   BubblewrapOptions options_;
-  std::string binary_;
+  std::vector<std::string> binaries_;
   std::string refused_;
   ProbeCache cache_;
 };

@@ -537,10 +537,18 @@ class Plan final : public process::LaunchPlan {
   return words;
 }
 
+struct Options {
+  /// An absolute path to a separate runner (see the CMake function cordon_add_runner), for `ConfinedArgv::argv()`. Empty:
+  /// this program, when it is its own runner. cordon's own spawn needs neither.
+  std::string runner = {};
+};
+
 /// The backend behind MountNamespace, Landlock and Layered of the two. Thread-safe.
 template <Layers L>
 class Confiner {
  public:
+  explicit Confiner(Options options = {}) : options_(std::move(options)) {}
+
   using cordon_concept = BackendTag;
   static constexpr Layers layers = L;
   template <ConfinedMode M>
@@ -618,10 +626,25 @@ class Confiner {
       (void)os::create_file(path, "");
   }
 
-  [[nodiscard]] static std::vector<std::string> plain_argv(const Job& job, const Argv& command) {
+  [[nodiscard]] std::vector<std::string> plain_argv(const Job& job, const Argv& command) const {
     std::vector<std::string> argv = runner::format(words_for(job, command));
-    argv.insert(argv.begin(), runner::self_is_runner() ? runner::self_program : runner::no_program);
+    argv.insert(argv.begin(), runner_for(job));
     return argv;
+  }
+
+  [[nodiscard]] std::string runner_for(const Job& job) const {
+    if (options_.runner.empty()) return runner::self_is_runner() ? runner::self_program : runner::no_program;
+    std::string found;
+    std::vector<std::string> roots = writable_roots(job);
+    roots.push_back(job.scope.workspace_root);
+    const bool usable = options_.runner.starts_with('/') && os::canonical_path(options_.runner, found) == 0 &&
+                        os::executable(found) &&
+                        std::none_of(roots.begin(), roots.end(), [&](const std::string& root) { return root != "/" && os::is_within(found, root); });
+    if (!usable)
+      throw SandboxUnavailableError("the runner " + options_.runner +
+                                    " is not an executable at an absolute path outside the workspace and every writable "
+                                    "root; install it where commands can't change it");
+    return found;
   }
 
   template <ConfinedMode M>
@@ -668,6 +691,7 @@ class Confiner {
                                              : "see the kernel's log for what refuses it");
   }
 
+  Options options_;
   ProbeCache cache_;
   TempAreas temps_;
   Preparations preparations_;

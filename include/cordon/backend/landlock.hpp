@@ -17,6 +17,7 @@ namespace cordon {
 /// pathname sockets, hard links made before the run.
 class Landlock : public in_process::Confiner<in_process::Layers{.mounts = false, .landlock = true}> {
  public:
+  using Confiner::Confiner;
   static constexpr std::string_view name = "landlock";
 };
 

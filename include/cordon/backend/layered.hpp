@@ -22,11 +22,15 @@ class Layered {
 template <>
 class Layered<MountNamespace, Landlock> : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = true}> {
  public:
+  using Confiner::Confiner;
   static constexpr std::string_view name = "mount-namespace+landlock";
 };
 
 template <>
-class Layered<Landlock, MountNamespace> : public Layered<MountNamespace, Landlock> {};
+class Layered<Landlock, MountNamespace> : public Layered<MountNamespace, Landlock> {
+ public:
+  using Layered<MountNamespace, Landlock>::Layered;
+};
 
 /// Landlock inside bubblewrap, the other way round being impossible: Landlock forbids what bubblewrap has to do. The
 /// guard that bubblewrap starts adds every Landlock rule. Needs a program that is its own runner.

@@ -15,6 +15,7 @@ namespace cordon {
 /// Not governed: sockets, signals, the sight of other processes, hard links made before the run.
 class MountNamespace : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = false}> {
  public:
+  using Confiner::Confiner;
   static constexpr std::string_view name = "mount-namespace";
 };
 

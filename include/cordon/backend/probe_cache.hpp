@@ -16,6 +16,7 @@ struct ProbeKey {
   bool extra_roots = false;
   bool protected_paths = false;
   bool broad = false;
+  std::string runner = {};  ///< where a backend has several to choose from
 
   template <ConfinedMode M>
   [[nodiscard]] static ProbeKey of(const Policy<M>& policy) {

@@ -52,15 +52,16 @@ class TempAreas {
   std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
-/// The variables of a command, with TMPDIR and TMPPREFIX pointing to `temp` unless they name a place that the command can
-/// write anyway.
+/// The variables of a command, with TMPDIR and TMPPREFIX pointing to `temp` unless they name a place in the writable
+/// roots. What they name inside a private temp directory need not exist there (F39).
 [[nodiscard]] inline std::vector<std::string> with_temp(std::vector<std::string> entries, const std::string& temp,
-                                                        std::vector<std::string> writable) {
-  writable.push_back(temp);
+                                                        const std::vector<std::string>& roots) {
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
     const char* given = process::lookup(entries, name);
-    const auto holds = [&](const std::string& place) { return os::is_within(given, place); };
-    if (given != nullptr && std::any_of(writable.begin(), writable.end(), holds)) continue;
+    const std::string leads_to = given != nullptr ? os::resolved(given) : "";
+    const auto holds = [&](const std::string& root) { return os::is_within(leads_to, root); };
+    const bool plain = leads_to.find("/..") == std::string::npos;
+    if (given != nullptr && plain && std::any_of(roots.begin(), roots.end(), holds)) continue;
     std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(name + "="); });
     entries.push_back(name + "=" + value);
   }

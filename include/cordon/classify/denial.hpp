@@ -74,11 +74,14 @@ namespace detail {
   return std::string(field);
 }
 
+/// The effect that the verb of a message names; the words of the path are not the message's.
 [[nodiscard]] inline FileEffect effect_in(std::string_view message, const std::string& path) {
-  const auto says = [&](std::string_view word) { return message.find(word) != std::string_view::npos; };
-  if (says("remove") || says("unlink")) return FileEffect::remove;
-  if (says("move") || says("rename") || says("link")) return FileEffect::rename_link;
-  if (says("permission") || says("owner") || says("setting times") || says("attribute")) return FileEffect::metadata;
+  const auto says = [&](std::string_view verb) { return message.find(verb) != std::string_view::npos; };
+  if (says("cannot remove") || says("cannot unlink") || says("failed to remove")) return FileEffect::remove;
+  if (says("cannot move") || says("rename") || says("hard link")) return FileEffect::rename_link;
+  if (says("changing permissions") || says("changing owner") || says("changing group") || says("setting times") ||
+      says("setting attribute") || says("preserving"))
+    return FileEffect::metadata;
   return os::exists(path) ? FileEffect::write : FileEffect::create;
 }
 
@@ -100,9 +103,10 @@ namespace detail {
       Denial denial;
       denial.error = "EROFS";
       denial.path = detail::path_in(line.substr(0, at));
+      const std::string message = lowered.substr(0, line.substr(0, at).rfind(denial.path));
       if (!denial.path.empty())
         denial.path = os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
-      denial.effect = detail::effect_in(lowered.substr(0, at), denial.path);
+      denial.effect = detail::effect_in(message, denial.path);
       denial.grant = denial.path.empty() ? "" : os::parent_of(denial.path);
       const auto same = [&](const Denial& other) { return other.path == denial.path; };
       const auto allowed = [&](const std::string& root) { return os::is_within(denial.path, root); };

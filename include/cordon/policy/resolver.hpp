@@ -45,15 +45,18 @@ class PolicyResolver {
       throw PolicyInvalidError("the workspace " + spelled + " is not a directory; name the project's directory");
     refuse_system_root(scope.workspace_root, "workspace", request.allow_broad_root);
 
-    for (const std::string& root : request.write) add_root(scope, root, existing(root, "writable root"), request);
+    for (const std::string& root : request.write) add_root(scope, existing(root, "writable root"), request);
     for (const std::string& root : request.write_if_exists) {
       std::string found;
       if (os::canonical_path(checked(root, "writable root"), found) < 0)
         scope.skipped_roots.push_back(root);
       else
-        add_root(scope, root, std::move(found), request);
+        add_root(scope, std::move(found), request);
     }
     for (const std::string& path : request.protect) add_protected(scope, path);
+    refuse_led_outside(scope, spelled);
+    for (const auto* paths : {&request.write, &request.write_if_exists})
+      for (const std::string& path : *paths) refuse_led_outside(scope, path);
     return scope;
   }
 
@@ -83,26 +86,22 @@ class PolicyResolver {
                                  std::string(kernel) + ", which is no place for a workspace; name a directory on disk");
   }
 
-  /// A path that enters a writable root and leaves it again by a symlink was led there by whoever could write the link:
-  /// a confined command could choose the next writable root.
-  static void refuse_led_outside(const PolicyScope& scope, const std::string& spelled, const std::string& found) {
+  /// A symlink in a writable root was made by whoever could write there: a confined command could choose the next root.
+  static void refuse_led_outside(const PolicyScope& scope, const std::string& spelled) {
+    std::string found;
+    if (os::canonical_path(spelled, found) < 0) return;
     std::vector<std::string> roots = scope.extra_roots;
     roots.push_back(scope.workspace_root);
-    for (std::size_t end = 0; end != std::string::npos;) {
-      end = spelled.find('/', end + 1);
-      const std::string link = spelled.substr(0, end);
-      std::string holder;
-      if (!os::is_symlink(link) || os::canonical_path(os::parent_of(link), holder) < 0) continue;
+    for (const os::PassedLink& link : os::links_on(spelled))
       for (const std::string& root : roots)
-        if (os::is_within(holder, root) && !os::is_within(found, root))
+        if (os::is_within(link.holder, root) && !os::is_within(found, root))
           throw PolicyInvalidError("the path " + spelled + " is led out of the writable root " + root + " by the symlink " +
-                                   link + ", to " + found + "; name " + found + " itself if that is meant");
-    }
+                                   link.name + " in " + link.holder + ", to " + found + "; name " + found +
+                                   " itself if that is meant");
   }
 
-  static void add_root(PolicyScope& scope, const std::string& spelled, std::string root, const PolicyRequest& request) {
+  static void add_root(PolicyScope& scope, std::string root, const PolicyRequest& request) {
     refuse_system_root(root, "writable root", request.allow_broad_root);
-    refuse_led_outside(scope, spelled, root);
     os::FileFacts facts;
     if (os::stat_path(root, facts) < 0 || !(facts.directory() || facts.regular()))
       throw PolicyInvalidError("the writable root " + root + " is neither a directory nor a regular file; name one that is");

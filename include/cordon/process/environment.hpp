@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cordon/error.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -71,12 +72,14 @@ template <std::size_t N>
     const bool author = rest.starts_with("AUTHOR") && !rest.starts_with("AUTHORI");
     if (!author) return true;  // GIT_AUTHOR_NAME is no secret, AUTHORIZATION is
   }
-  const auto scheme = value.find("://");
-  if (scheme == std::string_view::npos) return false;
-  const std::string_view authority = value.substr(scheme + 3, value.find('/', scheme + 3) - (scheme + 3));
-  const auto at = authority.rfind('@');
-  const auto colon = authority.find(':');
-  return at != std::string_view::npos && colon != std::string_view::npos && colon + 1 < at;
+  for (auto scheme = value.find("://"); scheme != std::string_view::npos; scheme = value.find("://", scheme + 3)) {
+    const auto begin = scheme + 3;
+    const std::string_view authority = value.substr(begin, value.find_first_of("/ \t\n,;", begin) - begin);
+    const auto at = authority.rfind('@');
+    const auto colon = authority.find(':');
+    if (at != std::string_view::npos && colon != std::string_view::npos && colon + 1 < at) return true;
+  }
+  return false;
 }
 
 /// True for variables that make a loader, a shell, an interpreter or git run or read something of the caller's choice.
@@ -94,10 +97,15 @@ template <std::size_t N>
 }
 
 /// The environment of one command. `ambient` is the caller's ("NAME=VALUE" each). Under a confined mode variables that
-/// inject code are dropped too; with full access the command could set them itself, so they stay.
+/// inject code are dropped too; with full access the command could set them itself, so they stay. Throws ArgvInvalidError
+/// for a name or a value that no environment can hold.
 [[nodiscard]] inline ChildEnvironment make_environment(const EnvironmentPolicy& policy,
                                                        const std::vector<std::string>& ambient, bool confined) {
   ChildEnvironment result;
+  for (const auto& [name, value] : policy.set)
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
+        value.find('\0') != std::string::npos)
+      throw ArgvInvalidError("the environment variable '" + name + "' has an empty name, or '=' in its name, or a NUL byte");
   const auto set_explicitly = [&](std::string_view name) {
     return std::any_of(policy.set.begin(), policy.set.end(), [&](const auto& entry) { return entry.first == name; });
   };

@@ -58,7 +58,9 @@ class Launch {
   [[nodiscard]] virtual Ending exec_failed(int error) const = 0;
   /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
   virtual void started() {}
-  /// Ends whatever the command left running. Called when the launched process is gone, or is to go.
+  /// True when the members of the command's process group must not outlive it.
+  [[nodiscard]] virtual bool owns_group() const noexcept { return true; }
+  /// Ends whatever else the command left running. Called when the launched process is gone, or is to go.
   virtual void end_tree() noexcept {}
   /// How it ended. `status` is missing when another part of the program took it; `error_text` is all of stderr.
   [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) = 0;
@@ -93,6 +95,7 @@ class DirectLaunch final : public Launch {
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
+  [[nodiscard]] bool owns_group() const noexcept override { return false; }
   [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return ending_or_throw(status);
   }

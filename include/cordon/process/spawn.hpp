@@ -130,7 +130,8 @@ struct ChildView {
   const char* const* candidates = nullptr;  ///< null: exit instead of execve
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;
-  int status_fd = -1;
+  int status_source = -1;  ///< the status descriptor as the parent numbers it
+  int status_fd = -1;      ///< and where the first call puts it
 };
 
 /// The child, from clone to execve: makes the prepared calls, and reports the first that fails.
@@ -138,7 +139,9 @@ template <class K>
 __attribute__((no_sanitize("address", "undefined", "thread"))) int child_main(void* raw) noexcept {
   const auto* view = static_cast<const ChildView*>(raw);
   StatusRecord record;
+  int status_fd = view->status_source;
   for (std::size_t i = 0; i != view->count && record.error == 0; ++i) {
+    if (i == 1) status_fd = view->status_fd;  // until then that number is some descriptor of the parent's
     const PreparedCall* call = view->calls + i;
     const long* a = call->arguments;
     const long result = K::call(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -152,7 +155,7 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) int child_main(vo
     record.stage = Stage::exec;
     record.error = exec_first<K>(view->candidates, view->argv, view->environment);
   }
-  K::call(SYS_write, view->status_fd, os::arg(&record), sizeof record);
+  K::call(SYS_write, status_fd, os::arg(&record), sizeof record);
   K::call(SYS_exit_group, 125);
   return 0;
 }
@@ -230,7 +233,8 @@ class BasicChild {
       else
         set[3].events = POLLOUT;
     }
-    const long ready = os::poll_once<K>(set, timeout_of(deadline));
+    const int timeout = timeout_of(deadline);
+    const long ready = os::poll_once<K>(set, timeout);
     if (ready == 0) return false;
     if (ready < 0) {
       if (ready == -EINTR) return true;
@@ -245,7 +249,7 @@ class BasicChild {
     else if (set[3].revents != 0)
       feed();
     if (set[0].revents != 0) reap();
-    return true;
+    return timeout != 0;  // output that never pauses does not move the deadline
   }
 
   [[nodiscard]] static int timeout_of(std::optional<Clock::time_point> deadline) {
@@ -291,7 +295,7 @@ class BasicChild {
   /// Ends the members of the command's process group that are left. Only while its leader is not reaped: until then the
   /// number can't have become somebody else's.
   void end_group() noexcept {
-    if (os::unreaped<K>(pidfd_.get())) K::call(SYS_kill, -pid_, SIGKILL);
+    if (launch_->owns_group() && os::unreaped<K>(pidfd_.get())) K::call(SYS_kill, -pid_, SIGKILL);
   }
 
   void reap() {
@@ -357,6 +361,8 @@ template <class K>
     const os::BasicFd<K> null(check(os::open_file<K>("/dev/null", O_RDONLY), "opening /dev/null"));
     in.read = lift(null);
   }
+  for (const os::BasicFd<K>* ours : {&out.read, &err.read, &in.write, &status.read})
+    if (*ours) check(os::set_nonblocking<K>(ours->get()), "setting a pipe non-blocking");
   std::vector<os::BasicFd<K>> extra;
   for (int fd : setup.descriptors)
     extra.emplace_back(check(os::duplicate_from<K>(fd, first_free), "duplicating a descriptor"));
@@ -375,13 +381,13 @@ template <class K>
   const auto plan = [&](Stage stage, long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     calls.push_back({number, {a, b, c, d, 0, 0}, stage});
   };
+  const int status_fd = first_free_descriptor(setup) - 1;
+  plan(Stage::descriptors, SYS_dup3, status.write.get(), status_fd, O_CLOEXEC);
   int next = 0;
   for (int source : {in.read.get(), out.write.get(), err.write.get()})
     plan(Stage::descriptors, SYS_dup3, source, next++, 0);
   for (const auto& fd : extra) plan(Stage::descriptors, SYS_dup3, fd.get(), next++, 0);
-  const int status_fd = next++;
-  plan(Stage::descriptors, SYS_dup3, status.write.get(), status_fd, O_CLOEXEC);
-  plan(Stage::descriptors, SYS_close_range, next, std::numeric_limits<int>::max(), 0);
+  plan(Stage::descriptors, SYS_close_range, status_fd + 1, std::numeric_limits<int>::max(), 0);
   plan(Stage::session, SYS_setsid);
   for (int signal = 1; signal <= 64; ++signal)
     if (signal != SIGKILL && signal != SIGSTOP)
@@ -389,10 +395,11 @@ template <class K>
   calls.insert(calls.end(), setup.confinement.begin(), setup.confinement.end());
   plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));  // in the view just made
   plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
-  if (next > first_free) check(-EMFILE, "too many descriptors for one command");
+  if (status_fd >= first_free) check(-EMFILE, "too many descriptors for one command");
 
   detail::ChildView view{calls.data(), calls.size(),       executes ? candidate_pointers.data() : nullptr,
-                         argv.data(),  environment.data(), status_fd};
+                         argv.data(),  environment.data(), status.write.get(),
+                         status_fd};
   alignas(16) std::array<std::byte, 16384> stack;
   int pidfd = -1;
   long pid = 0;
@@ -417,8 +424,6 @@ template <class K>
   in.read.reset();
   status.write.reset();
   extra.clear();
-  for (const os::BasicFd<K>* fd : {&child.out_pipe_, &child.err_pipe_, &child.in_pipe_, &status.read})
-    if (*fd) check(os::set_nonblocking<K>(fd->get()), "setting a pipe non-blocking");
 
   StatusRecord record;
   const long got = os::read_some<K>(status.read.get(), std::as_writable_bytes(std::span(&record, 1)));

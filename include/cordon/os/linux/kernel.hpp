@@ -10,6 +10,10 @@
 
 #include <cerrno>
 
+#if defined(__GLIBC__)
+extern "C" int __clone(int (*entry)(void*), void* stack_top, int flags, void* argument, ...) noexcept;
+#endif
+
 namespace cordon::os {
 
 /// The real kernel. `call` returns what the system call returned, or -errno. It touches no errno, allocates nothing
@@ -46,7 +50,12 @@ struct Kernel {
   /// clone(2) through the C library, with a stack of our own for the child. Returns the pid, or -errno.
   static long clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* pidfd) noexcept {
     const int saved = errno;
+#if defined(__GLIBC__)
+    // The name that ThreadSanitizer does not intercept: it takes every clone for a fork.
+    const int pid = ::__clone(entry, stack_top, flags, argument, pidfd);
+#else
     const int pid = ::clone(entry, stack_top, flags, argument, pidfd);
+#endif
     const int failed = errno;
     errno = saved;
     return pid < 0 ? -failed : pid;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cordon/os/linux/fd.hpp>
@@ -99,6 +100,65 @@ struct FileFacts {
   return ::mkfifo(path.c_str(), 0600) == 0 ? 0 : -errno;
 }
 
+/// A symlink that lies on the way to a path.
+struct PassedLink {
+  std::string holder;  ///< the canonical directory that it is in
+  std::string name;
+};
+
+/// Every symlink that the kernel follows on the way to `path`, those behind other links too. Ends early where the path
+/// does not exist.
+[[nodiscard]] inline std::vector<PassedLink> links_on(const std::string& path) {
+  std::vector<PassedLink> links;
+  std::string at = path.starts_with('/') ? "/" : current_directory();
+  std::vector<std::string> left;  // the components to come, the next one last
+  const auto push = [&](std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+      const auto slash = text.find('/');
+      parts.emplace_back(text.substr(0, slash));
+      text = slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
+    }
+    left.insert(left.end(), parts.rbegin(), parts.rend());
+  };
+  push(path);
+  while (!left.empty() && links.size() < 64) {
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      at = parent_of(at);
+      continue;
+    }
+    const std::string next = (at == "/" ? "" : at) + "/" + name;
+    std::string target(PATH_MAX, '\0');
+    const ssize_t length = ::readlink(next.c_str(), target.data(), target.size());
+    if (length < 0) {
+      at = next;
+      continue;
+    }
+    links.push_back({at, name});
+    target.resize(static_cast<std::size_t>(length));
+    if (target.starts_with('/')) at = "/";
+    push(target);
+  }
+  return links;
+}
+
+/// Why somebody other than root and `uid` could exchange what is at this canonical path; empty when nobody can.
+[[nodiscard]] inline std::string exchangeable_by_others(const std::string& path, unsigned uid) {
+  FileFacts facts;
+  if (stat_path(path, facts) < 0) return "can't be looked at";
+  if (facts.owner != 0 && facts.owner != uid) return "belongs to another user";
+  if (facts.world_writable()) return "can be written by anybody";
+  for (std::string directory = parent_of(path);; directory = parent_of(directory)) {
+    if (stat_path(directory, facts) < 0) return "lies in a directory that can't be looked at";
+    if (facts.owner != 0 && facts.owner != uid) return "lies below " + directory + ", which belongs to another user";
+    if (facts.world_writable() && (facts.mode & S_ISVTX) == 0) return "lies below " + directory + ", which anybody can write";
+    if (directory == "/") return {};
+  }
+}
+
 /// Where a path leads even if its end does not exist yet: the canonical form of the longest part that does, then the rest.
 [[nodiscard]] inline std::string resolved(const std::string& path) {
   std::string found;
@@ -117,7 +177,7 @@ class PrivateDirectory {
   /// Made below the first of `parents` that takes it; `path()` is empty when none does.
   explicit PrivateDirectory(std::initializer_list<std::string_view> parents) {
     for (std::string_view parent : parents) {
-      std::string pattern = std::string(parent) + "/cordon-XXXXXX";
+      std::string pattern = std::string(parent) + "/cordon-" + std::to_string(::getpid()) + "-XXXXXX";
       if (::mkdtemp(pattern.data()) == nullptr) continue;
       path_ = std::move(pattern);
       return;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cordon/harness.hpp>
+
+#include "support/catch.hpp"
+#include "support/policies.hpp"
+#include "support/processes.hpp"
+#include "support/scripted_backend.hpp"
+#include "support/temp_directory.hpp"
+
+using cordon::Argv;
+using cordon::ConfinedMode;
+using cordon::Confinement;
+using cordon::EffectSet;
+using cordon::Enforcement;
+using cordon::FileEffect;
+using cordon::Harness;
+using cordon::Policy;
+using cordon::ReadOnly;
+using cordon::SandboxUnavailableError;
+using cordon::WorkspaceWrite;
+using support::policy;
+using support::ScriptedBackend;
+
+namespace {
+
+/// A backend whose runner is a program of the test's: it is started with the command behind a --.
+struct StandIn {
+  using cordon_concept = cordon::BackendTag;
+  static constexpr std::string_view name = "stand-in";
+  template <ConfinedMode M>
+  static constexpr bool can_be_full = true;
+
+  std::vector<std::string> runner;
+  int* forgotten = nullptr;
+  bool fails = false;
+
+  template <ConfinedMode M>
+  cordon::Availability probe(const Policy<M>&) {
+    return cordon::Availability::usable(Enforcement::of<M>(EffectSet::all()));
+  }
+  template <ConfinedMode M>
+  Confinement wrap(const Policy<M>&, const Argv& command) {
+    std::vector<std::string> argv = runner;
+    argv.insert(argv.end(), command.elements().begin(), command.elements().end());
+    Confinement result = support::confinement(argv, name, Enforcement::of<M>(EffectSet::all()));
+    result.denial_signatures = {"read-only file system"};
+    if (fails) result.launch = std::make_shared<FailingPlan>();
+    return result;
+  }
+  void invalidate() noexcept {
+    if (forgotten != nullptr) ++*forgotten;
+  }
+
+ private:
+  struct FailingLaunch final : cordon::process::Launch {
+    explicit FailingLaunch(const cordon::process::LaunchRequest& request) {
+      made.argv = {"/bin/sh", "-c", "echo runner words >&2; exit 1"};
+      made.environment = request.environment;
+      made.working_directory = "/";
+    }
+    [[nodiscard]] const cordon::process::ChildSetup& setup() const noexcept override { return made; }
+    [[nodiscard]] cordon::process::Ending exec_failed(int error) const override {
+      return cordon::RunnerFailure{"exec-runner", error, ""};
+    }
+    [[nodiscard]] cordon::process::Ending settle(std::optional<cordon::os::WaitStatus>, std::string_view) override {
+      return cordon::RunnerFailure{"mount", EPERM, "the runner's words"};
+    }
+    cordon::process::ChildSetup made;
+  };
+  struct FailingPlan final : cordon::process::LaunchPlan {
+    [[nodiscard]] std::unique_ptr<cordon::process::Launch> prepare(
+        const cordon::process::LaunchRequest& request) const override {
+      return std::make_unique<FailingLaunch>(request);
+    }
+  };
+};
+
+}  // namespace
+
+TEST_CASE("A harness without a backend runs nothing in a confined mode") {
+  const support::TempDirectory directory;
+  Harness<> harness;
+  const Argv command({"/bin/sh", "-c", "echo x >" + directory.path() + "/marker"});
+  CHECK_THROWS_AS(harness.run(policy<ReadOnly>(), command), SandboxUnavailableError);
+  CHECK_THROWS_AS(harness.run(policy<WorkspaceWrite>(), command), SandboxUnavailableError);
+  CHECK_FALSE(support::exists(directory.path() + "/marker"));
+}
+
+TEST_CASE("T-DEN-15: a result says mode, backend and enforcement as they were") {
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const auto result = harness.run(policy<WorkspaceWrite>(), Argv({"/bin/sh", "-c", "echo out; exit 3"}));
+  CHECK(result.mode == cordon::SandboxMode(cordon::workspace_write));
+  CHECK(result.backend == "stand-in");
+  REQUIRE(result.enforcement.has_value());
+  CHECK(result.enforcement->full());
+  CHECK(result.ending == cordon::CommandEnding(cordon::process::Exited{3}));
+  CHECK(result.out.text() == "out\n");
+  CHECK_FALSE(result.denied());
+}
+
+TEST_CASE("F11, T-PRV-21: a runner that fails is an exception with its words, and the verdict is forgotten") {
+  int forgotten = 0;
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}, &forgotten, true});
+  try {
+    (void)harness.run(policy<ReadOnly>(), Argv({"true"}));
+    FAIL("took a runner failure for a result");
+  } catch (const SandboxUnavailableError& error) {
+    CHECK(std::string(error.what()).find("the runner's words") != std::string::npos);
+    CHECK(std::string(error.what()).find("stand-in") != std::string::npos);
+    REQUIRE(error.failure().has_value());
+    CHECK(error.failure()->stage == "mount");
+    CHECK(error.failure()->error == EPERM);
+  }
+  CHECK(forgotten == 1);
+}
+
+TEST_CASE("The rule decides about partial enforcement before anything runs") {
+  auto script = std::make_shared<support::Script>();
+  script->governed = EffectSet::all() - EffectSet{FileEffect::metadata};
+  const Argv command({"true"});
+  SECTION("the default takes it for read-only alone") {
+    Harness<ScriptedBackend<0>> harness{ScriptedBackend<0>(script)};
+    CHECK_NOTHROW(harness.confine(policy<ReadOnly>(), command));
+    CHECK_THROWS_AS(harness.confine(policy<WorkspaceWrite>(), command), cordon::EnforcementPartialError);
+    CHECK_THROWS_AS(harness.run(policy<WorkspaceWrite>(), command), cordon::EnforcementPartialError);
+  }
+  SECTION("refused in both") {
+    Harness<ScriptedBackend<0>, cordon::AnswererChain<>, cordon::RefusePartial> harness{ScriptedBackend<0>(script)};
+    CHECK_THROWS_AS(harness.confine(policy<ReadOnly>(), command), cordon::EnforcementPartialError);
+    CHECK_THROWS_AS(harness.confine(policy<WorkspaceWrite>(), command), cordon::EnforcementPartialError);
+  }
+  SECTION("accepted in both") {
+    Harness<ScriptedBackend<0>, cordon::AnswererChain<>, cordon::AcceptPartial> harness{ScriptedBackend<0>(script)};
+    CHECK_NOTHROW(harness.confine(policy<ReadOnly>(), command));
+    CHECK_NOTHROW(harness.confine(policy<WorkspaceWrite>(), command));
+  }
+}
+
+TEST_CASE("T-DEN-01, T-DEN-03, T-DEN-12: words of denial count only when the command failed by itself") {
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const auto denied = [&](const std::string& end) {
+    const Argv command({"/bin/sh", "-c", "echo 'touch: cannot touch /x: Read-only file system' >&2; " + end});
+    return harness.run(policy<ReadOnly>(), command).denied();
+  };
+  CHECK(denied("exit 1"));
+  CHECK_FALSE(denied("exit 0"));
+  CHECK_FALSE(denied("kill -9 $$"));
+}
+
+TEST_CASE("Full access runs without a backend, and says so") {
+  Harness<> harness;
+  cordon::process::RunOptions options;
+  options.environment = {"PATH=/usr/bin:/bin"};
+  const auto result = harness.run(support::unconfined(Argv({"sh", "-c", "exit 4"})), options);
+  CHECK(result.mode == cordon::SandboxMode(cordon::danger_full_access));
+  CHECK(result.backend == "");
+  CHECK_FALSE(result.enforcement.has_value());
+  CHECK(result.ending == cordon::CommandEnding(cordon::process::Exited{4}));
+}
+
+TEST_CASE("What a composition can reach is known at compile time") {
+  STATIC_REQUIRE(Harness<StandIn>::backend_can_be_full<ReadOnly>);
+  STATIC_REQUIRE(Harness<StandIn>::backend_can_be_full<WorkspaceWrite>);
+}
