@@ -741,13 +741,14 @@ int sleep_on_input(const Arguments&) {
   return 0;
 }
 
-/// Whether a capability, or the way to one, is left.
-int keep_capabilities(const Arguments&) {
+/// ALLOWED: whether a capability outside this mask, or the way to one, is left.
+int keep_capabilities(const Arguments& a) {
+  const unsigned long long allowed = std::strtoull(a.at(0).c_str(), nullptr, 16);
   std::ifstream status("/proc/self/status");
   std::string left;
   for (std::string line; std::getline(status, line);) {
     for (const char* set : {"CapInh:", "CapPrm:", "CapEff:", "CapAmb:"})
-      if (line.starts_with(set) && line.find_first_of("123456789abcdef", std::strlen(set)) != std::string::npos)
+      if (line.starts_with(set) && (std::strtoull(line.c_str() + std::strlen(set), nullptr, 16) & ~allowed) != 0)
         left += line + " ";
     if (line.starts_with("NoNewPrivs:") && line.find('1') == std::string::npos) left += line;
   }
@@ -800,7 +801,8 @@ int inject_into_terminal(const Arguments&) {
   };
   add("/dev/tty");
   add("/dev/console");
-  for (int i = 0; i != 64; ++i) add("/dev/pts/" + std::to_string(i));
+  for (int fd = 3; fd != 64; ++fd)
+    if (::isatty(fd) == 1) terminals.push_back(fd);
   for (int fd : terminals) {
     char typed = '\n';
     if (::ioctl(fd, TIOCSTI, &typed) == 0) return won("TIOCSTI on " + std::to_string(fd));

@@ -22,6 +22,7 @@ cd "$directory"
 if [ "$kind" = ordinary ] && [ "$(id -u)" = 0 ]; then
   # A uid without an account: the tests must not depend on one.
   chown -R 31337:31337 "$directory"
+  mknod -m 666 "$directory/null-node" c 1 3  # a device that is no sink, which only uid 0 can make
   setpriv --reuid 31337 --regid 31337 --clear-groups --inh-caps=-all "$program"
 else
   "$program"

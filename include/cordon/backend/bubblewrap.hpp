@@ -16,6 +16,7 @@
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/escape_probe.hpp>
 #include <cordon/backend/probe_cache.hpp>
+#include <cordon/backend/roots.hpp>
 #include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/landlock.hpp>
@@ -53,11 +54,7 @@ struct Job {
 
 /// The roots that the command may change.
 [[nodiscard]] inline std::vector<std::string> writable_roots(const Job& job) {
-  std::vector<std::string> roots;
-  if (!job.writable) return roots;
-  roots.push_back(job.scope.workspace_root);
-  roots.insert(roots.end(), job.scope.extra_roots.begin(), job.scope.extra_roots.end());
-  return roots;
+  return outermost_roots(job.scope, job.writable);
 }
 
 /// The options that describe the sandbox, in bubblewrap's 0.4 vocabulary. A later mount covers an earlier one, so paths
@@ -316,6 +313,7 @@ class Plan final : public process::LaunchPlan {
  public:
   explicit Plan(Job job) : job_(std::move(job)) {}
   [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
+    require_unchanged(job_.scope, job_.writable);
     return std::make_unique<Launch>(job_, request, true);
   }
 

@@ -12,6 +12,7 @@
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/escape_probe.hpp>
 #include <cordon/backend/probe_cache.hpp>
+#include <cordon/backend/roots.hpp>
 #include <cordon/backend/sinks.hpp>
 #include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
@@ -76,21 +77,16 @@ struct Job {
   std::vector<std::string> shared_temp;  ///< directories of the host that Landlock alone has to grant for temp files
 };
 
-/// The roots that the command may change, shortest first, without those that lie in another one.
+/// Whether the sandbox has a user namespace of its own. uid 0 does without where it can, so that a workspace of another
+/// user can be written; but only next to Landlock, since without either uid 0 could reach other processes of uid 0 that
+/// hold no capabilities, and through their /proc entries the host's own mounts.
+[[nodiscard]] inline bool has_own_users(Layers layers, const Machine& machine) noexcept {
+  return layers.mounts && !(machine.admin && layers.landlock);
+}
+
+/// The roots that the command may change.
 [[nodiscard]] inline std::vector<std::string> writable_roots(const Job& job) {
-  if (!job.writable) return {};
-  std::vector<std::string> roots{job.scope.workspace_root};
-  roots.insert(roots.end(), job.scope.extra_roots.begin(), job.scope.extra_roots.end());
-  std::stable_sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  std::vector<std::string> outermost;
-  for (std::string& root : roots) {
-    const auto covers = [&](const std::string& other) { return os::is_within(root, other); };
-    const auto within_protected = [&](const std::string& path) { return os::is_within(root, path); };
-    const bool covered = std::any_of(outermost.begin(), outermost.end(), covers) &&
-                         std::none_of(job.scope.protected_paths.begin(), job.scope.protected_paths.end(), within_protected);
-    if (!covered) outermost.push_back(std::move(root));
-  }
-  return outermost;
+  return outermost_roots(job.scope, job.writable);
 }
 
 /// The effects that each combination governs, for a kernel with this Landlock ABI (0: none). This table is what
@@ -138,6 +134,11 @@ class Steps {
 /// Writes the steps of one job. Descriptors that the child opens are predictable: its table is its own, everything
 /// behind the status descriptor is closed, and the kernel gives out the lowest free number.
 class Writer {
+  static constexpr std::string_view terminals = "/dev/pts";
+  static constexpr std::string_view multiplexer = "/dev/ptmx";
+  static constexpr std::uint64_t terminal_rights = os::landlock::read_rights | os::landlock::write_file |
+                                                   os::landlock::truncate | os::landlock::ioctl_dev;
+
  public:
   Writer(const Job& job, const Machine& machine, Steps& steps, int first_free)
       : job_(job), machine_(machine), steps_(steps), next_(first_free) {}
@@ -150,8 +151,10 @@ class Writer {
   }
 
   /// The whole tree read-only, with the writable places put over it. A read-only mount lets devices be written, so where
-  /// Landlock does not govern them the tree is without devices too, and the sinks are put over it.
-  void mounts() {
+  /// Landlock does not govern them the tree is without devices too, and the sinks are put over it. Terminals can't be
+  /// put there: a terminal multiplexer only works on its own file system, so the sandbox gets one. The rules for that one
+  /// are added to the Landlock ruleset in descriptor `ruleset` (-1: none).
+  void mounts(int ruleset) {
     const bool without_devices = !job_.layers.landlock || machine_.landlock_abi < 5;
     const auto set_attributes = [&](long directory, const char* path, long flags, const os::MountAttributes& attributes) {
       steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags, os::arg(&attributes),
@@ -162,7 +165,8 @@ class Writer {
     // While the tree is still as it was: a copy of everything that stays writable, or stays a device.
     struct Place {
       std::string target;
-      int tree = -1;  ///< -1: a protected path, copied when what covers it is in place
+      int tree = -1;            ///< -1: copied when what covers it is in place
+      std::string source = {};  ///< what is copied then
     };
     std::vector<Place> places;
     if (!job_.temp.empty()) places.push_back({"/tmp", clone_tree(job_.temp)});
@@ -174,13 +178,20 @@ class Writer {
       places.push_back({root, clone_tree(root)});
       set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::mount_without_devices);
     }
-    for (std::string_view sink : sinks)
-      if (const std::string path(sink); without_devices && os::exists(path) && !os::is_symlink(path)) {
-        places.push_back({path, clone_tree(path)});
-        set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
+    const bool own_terminals = without_devices && os::exists(std::string(terminals));
+    for (std::string_view sink : sinks) {
+      const std::string path(sink);
+      if (!without_devices || path == terminals || !os::exists(path) || os::is_symlink(path)) continue;
+      if (path == multiplexer) {
+        if (own_terminals) places.push_back({path, -1, std::string(terminals) + "/ptmx"});
+        continue;
       }
+      places.push_back({path, clone_tree(path)});
+      set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
+    }
+    if (own_terminals) places.push_back({std::string(terminals), new_terminals()});
     if (job_.writable)
-      for (const std::string& path : job_.scope.protected_paths) places.push_back({path});
+      for (const std::string& path : job_.scope.protected_paths) places.push_back({path, -1, path});
     std::stable_sort(places.begin(), places.end(),
                      [](const Place& a, const Place& b) { return a.target.size() < b.target.size(); });
 
@@ -191,12 +202,20 @@ class Writer {
       set_attributes(AT_FDCWD, "/", os::at_recursive, os::mount_without_devices);
     for (Place& place : places) {
       if (place.tree < 0) {
-        place.tree = clone_tree(place.target);
+        place.tree = clone_tree(place.source);
         set_attributes(place.tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
       }
       const int onto = open_exactly(place.target);
       steps_.call(process::Stage::mount, os::move_mount_number, place.tree, os::arg(""), onto, os::arg(""),
                   os::move_from_empty_path | os::move_to_empty_path);
+    }
+    if (!own_terminals || ruleset < 0) return;
+    for (std::string_view path : {terminals, multiplexer}) {
+      const std::uint64_t rights = terminal_rights & os::landlock::known_rights(machine_.landlock_abi);
+      const os::landlock::PathRule rule{path == terminals ? rights : rights & os::landlock::file_rights,
+                                        open(std::string(path))};
+      steps_.call(process::Stage::landlock, os::landlock::add_rule_number, ruleset, os::landlock::path_beneath,
+                  steps_.data(rule), 0);
     }
   }
 
@@ -263,6 +282,23 @@ class Writer {
     steps_.call(Stage::user_namespace, SYS_close, next_);
   }
 
+  /// A file system of terminals that nobody else has.
+  int new_terminals() {
+    using process::Stage;
+    steps_.call(Stage::mount, os::fsopen_number, os::arg("devpts"), os::fsopen_cloexec);
+    const int context = opened();
+    for (const auto& [key, value] : {std::pair{"ptmxmode", "0666"}, std::pair{"mode", "0620"}})
+      steps_.call(Stage::mount, os::fsconfig_number, context, os::config_set_string, os::arg(key), os::arg(value), 0);
+    steps_.call(Stage::mount, os::fsconfig_number, context, os::config_create, 0, 0, 0);
+    steps_.call(Stage::mount, os::fsmount_number, context, os::fsmount_cloexec, 0);
+    return opened();
+  }
+
+  int open(const std::string& path) {
+    steps_.call(process::Stage::mount, SYS_openat, AT_FDCWD, steps_.text(path), O_PATH | O_CLOEXEC);
+    return opened();
+  }
+
   int open_exactly(const std::string& path) {
     steps_.call(process::Stage::mount, os::openat2_number, AT_FDCWD, steps_.text(path), os::arg(&os::exact_path),
                 sizeof os::exact_path);
@@ -324,19 +360,20 @@ struct Prepared {
 /// Makes the namespaces of a job: in a child that hands them over and exits.
 class NamespaceLaunch final : public process::Launch {
  public:
-  explicit NamespaceLaunch(const Job& job) {
+  NamespaceLaunch(const Job& job, const os::Fd& ruleset) {
     if (const long made = os::make_socket_pair<K>(sockets_); made < 0)
       throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)), static_cast<int>(-made));
     setup_.working_directory = "/";
     setup_.descriptors = {sockets_.write.get()};
+    if (ruleset) setup_.descriptors.push_back(ruleset.get());
     const Machine machine = Machine::here();
-    setup_.clone_flags = machine.admin ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    own_users_ = has_own_users(job.layers, machine);
+    setup_.clone_flags = own_users_ ? CLONE_NEWNS | CLONE_NEWUSER : CLONE_NEWNS;
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    if (!machine.admin) writer.identity_map();
-    writer.mounts();
+    if (own_users_) writer.identity_map();
+    writer.mounts(ruleset ? process::first_descriptor + 1 : -1);
     writer.hand_over(process::first_descriptor);
     setup_.confinement = std::move(steps_.calls());
-    own_users_ = !machine.admin;
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
@@ -392,7 +429,7 @@ class Preparations {
       prepared->ruleset = os::Fd(made);
     }
     if (job.layers.mounts) {
-      auto launch = std::make_unique<NamespaceLaunch>(job);
+      auto launch = std::make_unique<NamespaceLaunch>(job, prepared->ruleset);
       NamespaceLaunch& namespaces = *launch;
       auto child = process::launch_command<K>(std::move(launch), {});
       if (!namespaces.take(*prepared)) fail(std::get<RunnerFailure>(child.wait().ending));
@@ -474,13 +511,13 @@ class Launch final : public process::Launch {
     const int root = give(prepared_->root);
     const Machine machine = Machine::here();
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    const bool own_users = job.layers.mounts && !machine.admin;
+    const bool own_users = has_own_users(job.layers, machine);
     if (mounts >= 0) {
       writer.enter(users, mounts, root);
     } else if (job.layers.mounts) {
       setup_.clone_flags = own_users ? CLONE_NEWNS | CLONE_NEWUSER : CLONE_NEWNS;
       if (own_users) writer.identity_map();
-      writer.mounts();
+      writer.mounts(ruleset);
     }
     writer.drop_privileges(own_users);
     if (ruleset >= 0) writer.restrict_to(ruleset);

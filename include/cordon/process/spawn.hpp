@@ -303,7 +303,7 @@ class BasicChild {
     os::WaitStatus status;
     const long result = os::wait_for<K>(pidfd_.get(), false, status);
     if (result == -EAGAIN) return;
-    if (result == 0) status_ = status;
+    if (result == 0 || os::exit_information<K>(pidfd_.get(), status) == 0) status_ = status;
     pidfd_.reset();
     in_pipe_.reset();
     launch_->end_tree();
@@ -393,7 +393,12 @@ template <class K>
     if (signal != SIGKILL && signal != SIGSTOP)
       plan(Stage::signals, SYS_rt_sigaction, signal, os::arg(&default_action), 0, sizeof(std::uint64_t));
   calls.insert(calls.end(), setup.confinement.begin(), setup.confinement.end());
-  plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));  // in the view just made
+  if (!child.options_.input.piped()) {
+    // Opened again in the view just made: through the caller's descriptor uid 0 could change the mode of the device.
+    plan(Stage::descriptors, SYS_close, 0);
+    plan(Stage::descriptors, SYS_openat, AT_FDCWD, os::arg("/dev/null"), O_RDONLY);
+  }
+  plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));
   plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
   if (status_fd >= first_free) check(-EMFILE, "too many descriptors for one command");
 

@@ -13,6 +13,10 @@
 // only to report that it could not, after one stderr line `cordon-runner: …`, with status 125. It never runs the
 // command unconfined, and no environment variable changes what it does.
 
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 
 #include <array>
@@ -115,6 +119,20 @@ inline void restrict_guard(const Words& words) {
   require(os::landlock::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the rules");
 }
 
+/// Opens the null device again where stdin, stdout or stderr is it: in the view of the sandbox, where its mode and owner
+/// can't be changed through the descriptor.
+inline void reopen_null_devices() {
+  os::FileFacts null;
+  if (os::stat_path("/dev/null", null) < 0) return;
+  for (int fd = 0; fd != 3; ++fd) {
+    if (!os::is_same_device(fd, null)) continue;
+    const long flags = K::call(SYS_fcntl, fd, F_GETFL);
+    const os::Fd again(require(os::open_file<K>("/dev/null", static_cast<int>(flags & O_ACCMODE)),
+                               process::Stage::descriptors, "/dev/null"));
+    require(K::call(SYS_dup3, again.get(), fd, 0), process::Stage::descriptors, "placing a descriptor");
+  }
+}
+
 /// execve, or the failure of it. `status` gets the record that everything before it is done.
 [[noreturn]] inline void execute(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                                  int status) {
@@ -122,6 +140,7 @@ inline void restrict_guard(const Words& words) {
   const auto candidate_pointers = process::detail::pointers_to(candidates);
   const auto arguments = process::detail::pointers_to(argv);
   const auto variables = process::detail::pointers_to(environment);
+  reopen_null_devices();
   process::StatusRecord record;
   record.stage = process::Stage::exec;
   if (status >= 0) require(os::write_some<K>(status, std::as_bytes(std::span(&record, 1))), process::Stage::exec, "status");
@@ -137,6 +156,31 @@ inline void restrict_guard(const Words& words) {
           "closing descriptors");
   restrict_guard(words);
   execute(words.command, environment, status);
+}
+
+/// Refuses the two calls that type into a terminal. A spawner may hand its terminal to the runner, and no other step
+/// takes that ability away (F67). Both words of the request are compared by their low half, as the kernel does.
+inline void refuse_typing() {
+  using process::Stage;
+  constexpr std::uint32_t x32 = 0x40000000U + 514;
+  constexpr std::uint32_t i386 = 54;
+  std::array<sock_filter, 12> program{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, arch)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 2, AUDIT_ARCH_I386},
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 3, 6, i386},
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ioctl},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, x32},
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, args[1])},
+      {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, TIOCSTI},
+      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, TIOCLINUX},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+  }};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  require(K::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, os::arg(&filter)), Stage::privileges,
+          "refusing to type into terminals");
 }
 
 /// Does to this process what cordon's own launch does to its child, and execs the command.
@@ -163,6 +207,7 @@ inline void restrict_guard(const Words& words) {
       const long* a = call.arguments;
       require(K::call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]), call.stage, "confining this process");
     }
+    if (setup.clone_flags != 0 || !setup.confinement.empty()) refuse_typing();
     require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory, setup.working_directory);
     execute(setup.argv, setup.environment, reached);
   } catch (Failure& failure) {
@@ -207,6 +252,7 @@ struct PolicyWords {
   const Argv command(words.command);
   const auto environment = ambient_environment();
   const std::string directory = os::current_directory();
+  require_unchanged(job.scope, job.writable);
   const cordon::bubblewrap::Launch launch(job, {command, environment, directory}, false);
   apply(launch.setup(), status);
 }

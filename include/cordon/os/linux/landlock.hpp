@@ -82,6 +82,13 @@ template <class K>
   return K::call(create_ruleset_number, arg(&attributes), static_cast<long>(size), 0);
 }
 
+/// The kernel's struct landlock_path_beneath_attr.
+struct [[gnu::packed]] PathRule {
+  std::uint64_t rights;
+  std::int32_t fd;
+};
+inline constexpr long path_beneath = 1;
+
 /// Grants `rights` below (or on) `path`; what only a directory can have is left out for anything else. 0, or -errno.
 template <class K>
 [[nodiscard]] long grant(int ruleset, const char* path, std::uint64_t rights) noexcept {
@@ -91,11 +98,8 @@ template <class K>
   struct stat facts {};
   if (::fstat(target.get(), &facts) != 0) return -errno;
   if (!S_ISDIR(facts.st_mode)) rights &= file_rights;
-  struct [[gnu::packed]] {
-    std::uint64_t rights;
-    std::int32_t fd;
-  } const rule{rights, target.get()};
-  return K::call(add_rule_number, ruleset, 1, arg(&rule), 0);
+  const PathRule rule{rights, target.get()};
+  return K::call(add_rule_number, ruleset, path_beneath, arg(&rule), 0);
 }
 
 /// Binds the calling thread, and all it will start, to the ruleset. It needs no_new_privs. 0, or -errno.

@@ -15,6 +15,9 @@ namespace cordon::os {
 
 inline constexpr long open_tree_number = 428;
 inline constexpr long move_mount_number = 429;
+inline constexpr long fsopen_number = 430;
+inline constexpr long fsconfig_number = 431;
+inline constexpr long fsmount_number = 432;
 inline constexpr long openat2_number = 437;
 inline constexpr long mount_setattr_number = 442;
 
@@ -22,6 +25,10 @@ inline constexpr long at_recursive = 0x8000;
 inline constexpr long at_empty_path = 0x1000;
 inline constexpr long open_tree_clone = 1;
 inline constexpr long open_tree_cloexec = O_CLOEXEC;
+inline constexpr long fsopen_cloexec = 1;
+inline constexpr long fsmount_cloexec = 1;
+inline constexpr long config_set_string = 1;
+inline constexpr long config_create = 6;
 inline constexpr long move_from_empty_path = 0x04;
 inline constexpr long move_to_empty_path = 0x40;
 

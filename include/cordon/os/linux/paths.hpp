@@ -24,6 +24,7 @@ struct FileFacts {
   unsigned mode = 0;
   unsigned owner = 0;
   std::uint64_t size = 0;
+  std::uint64_t special_device = 0;  ///< what a device node stands for
 
   [[nodiscard]] bool directory() const noexcept { return S_ISDIR(mode); }
   [[nodiscard]] bool regular() const noexcept { return S_ISREG(mode); }
@@ -35,8 +36,14 @@ struct FileFacts {
   struct stat raw {};
   if (::stat(path.c_str(), &raw) != 0) return -errno;
   facts = {static_cast<std::uint64_t>(raw.st_dev), static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
-           static_cast<std::uint64_t>(raw.st_size)};
+           static_cast<std::uint64_t>(raw.st_size), static_cast<std::uint64_t>(raw.st_rdev)};
   return 0;
+}
+
+/// True when `fd` is open on a character device that is the same one.
+[[nodiscard]] inline bool is_same_device(int fd, const FileFacts& device) noexcept {
+  struct stat raw {};
+  return ::fstat(fd, &raw) == 0 && S_ISCHR(raw.st_mode) && static_cast<std::uint64_t>(raw.st_rdev) == device.special_device;
 }
 
 [[nodiscard]] inline bool is_symlink(const std::string& path) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -43,6 +44,26 @@ template <class K>
   if (info.si_pid == 0) return -EAGAIN;
   status.signalled = info.si_code != CLD_EXITED;
   status.value = info.si_status;
+  return 0;
+}
+
+/// How the process behind `pidfd` ended, also when somebody else reaped it. 0, or -errno: Linux before 6.15 can't tell.
+/// Source: PIDFD_GET_INFO in the kernel's uapi/linux/pidfd.h.
+template <class K>
+[[nodiscard]] long exit_information(int pidfd, WaitStatus& status) noexcept {
+  struct {
+    std::uint64_t mask = 1U << 3U;  // PIDFD_INFO_EXIT
+    std::uint64_t cgroup = 0;
+    std::uint32_t ids[11] = {};
+    std::int32_t exit_code = 0;
+  } info;
+  static_assert(sizeof info == 64);
+  constexpr long get_info = _IOWR(0xff, 11, char[64]);
+  const long result = K::call(SYS_ioctl, pidfd, get_info, arg(&info));
+  if (result < 0) return result;
+  if ((info.mask & 1U << 3U) == 0) return -ENODATA;
+  status.signalled = WIFSIGNALED(info.exit_code);
+  status.value = status.signalled ? WTERMSIG(info.exit_code) : WEXITSTATUS(info.exit_code);
   return 0;
 }
 

@@ -1,0 +1,351 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+#
+# The cordon tool from outside: what it refuses, what it reports, what it runs. The programs are in $CORDON_TEST_DIR.
+# Prints one line a check, as TAP does; ends with 1 if one failed.
+set -u
+export PATH=/usr/local/bin:/usr/bin:/bin
+programs=${CORDON_TEST_DIR:?the directory of the programs}
+cordon=$programs/cordon
+place=$(mktemp -d "$programs/tool.XXXXXX") || exit 1
+place=$(readlink -f "$place")
+trap 'rm -rf "$place"' EXIT
+workspace=$place/workspace
+outside=$place/outside
+bin=$place/bin
+facts=$place/facts.json
+mkdir "$workspace" "$outside" "$bin" "$workspace/sub"
+echo mine >"$workspace/mine"
+cd "$place" || exit 1
+
+count=0
+failed=0
+report() { # OK WHAT
+  count=$((count + 1))
+  if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=$((failed + 1)); fi
+}
+check() { # WHAT COMMAND…: the command must succeed
+  local what=$1
+  shift
+  if "$@"; then report 0 "$what"; else report 1 "$what"; fi
+}
+check_not() { # WHAT COMMAND…
+  local what=$1
+  shift
+  if "$@"; then report 1 "$what"; else report 0 "$what"; fi
+}
+equal() { # WHAT EXPECTED FOUND
+  if [ "$2" = "$3" ]; then report 0 "$1"; else report 1 "$1"; printf '#  expected %q\n#  found    %q\n' "$2" "$3"; fi
+}
+says() { grep -qF -- "$1" "$facts"; }
+run() { # ARGUMENT…: cordon run, into $out, $err and $status
+  rm -f "$facts"
+  out=$("$cordon" run "$@" 2>"$place/err")
+  status=$?
+  err=$(cat "$place/err")
+}
+in_workspace() { run --workspace "$workspace" --json "$facts" "$@"; }
+
+refused() { # WHAT CODE ARGUMENT…: exit 125, one line on stderr, nothing executed
+  local what=$1 code=$2
+  shift 2
+  rm -f "$outside/executed" "$workspace/executed"
+  run "$@"
+  equal "$what: exit status" 125 "$status"
+  equal "$what: one line on stderr" 1 "$(wc -l <"$place/err")"
+  check "$what: it says cordon: $code: …" grep -qE "^cordon: $code: .+" "$place/err"
+  equal "$what: stdout is empty" '' "$out"
+  check_not "$what: nothing was executed" test -e "$workspace/executed" -o -e "$outside/executed"
+}
+mark=(sh -c "touch '$outside/executed' '$workspace/executed'; echo ran")
+run --workspace "$workspace" --mode danger-full-access -- "${mark[@]}"
+check 'the command that must not run leaves its marks when it does' test -e "$workspace/executed" -a -e "$outside/executed" -a "$out" = ran
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+refused 'unknown mode' POLICY_INVALID --workspace "$workspace" --mode yolo -- "${mark[@]}"
+refused 'empty mode' POLICY_INVALID --workspace "$workspace" --mode '' -- "${mark[@]}"
+refused 'mode in capitals' POLICY_INVALID --workspace "$workspace" --mode READ-ONLY -- "${mark[@]}"
+refused 'no command after --' ARGV_INVALID --workspace "$workspace" --
+refused 'no -- at all' ARGV_INVALID --workspace "$workspace"
+refused 'empty program' ARGV_INVALID --workspace "$workspace" -- '' x
+refused 'missing workspace' POLICY_INVALID --workspace "$place/missing" -- "${mark[@]}"
+touch "$place/file"
+refused 'workspace is a file' POLICY_INVALID --workspace "$place/file" -- "${mark[@]}"
+ln -s nowhere "$place/dangling"
+refused 'workspace is a dangling link' POLICY_INVALID --workspace "$place/dangling" -- "${mark[@]}"
+ln -s loop "$place/loop"
+refused 'workspace is a link to itself' POLICY_INVALID --workspace "$place/loop" -- "${mark[@]}"
+ln -s / "$place/root-link"
+for mode in read-only workspace-write; do
+  refused "/ as workspace, $mode (T-KRN-22)" POLICY_INVALID --mode $mode --workspace / -- "${mark[@]}"
+  refused "a link to / as workspace, $mode" POLICY_INVALID --mode $mode --workspace "$place/root-link" -- "${mark[@]}"
+  refused "/ as a dotted workspace, $mode" POLICY_INVALID --mode $mode --workspace "$workspace/../../../../../../../.." -- "${mark[@]}"
+done
+refused '/ as a writable root' POLICY_INVALID --mode workspace-write --workspace "$workspace" --write / -- "${mark[@]}"
+refused '/dev as a writable root' POLICY_INVALID --mode workspace-write --workspace "$workspace" --write /dev -- "${mark[@]}"
+refused '/proc as workspace' POLICY_INVALID --mode workspace-write --workspace /proc -- "${mark[@]}"
+refused 'missing writable root' POLICY_INVALID --mode workspace-write --workspace "$workspace" --write "$place/missing" -- "${mark[@]}"
+refused 'protected path outside every root' POLICY_INVALID --mode workspace-write --workspace "$workspace" --protect "$outside" -- "${mark[@]}"
+refused 'protected path that climbs out' POLICY_INVALID --mode workspace-write --workspace "$workspace" --protect sub/../../outside -- "${mark[@]}"
+refused 'missing protected path' POLICY_INVALID --mode workspace-write --workspace "$workspace" --protect "$workspace/missing" -- "${mark[@]}"
+refused 'the root itself protected' POLICY_INVALID --mode workspace-write --workspace "$workspace" --protect "$workspace" -- "${mark[@]}"
+refused 'unknown option' USAGE --workspace "$workspace" --frobnicate -- "${mark[@]}"
+refused 'unknown backend' USAGE --workspace "$workspace" --backend jail -- "${mark[@]}"
+refused 'unknown partial rule' USAGE --workspace "$workspace" --partial maybe -- "${mark[@]}"
+refused 'unknown environment rule' USAGE --workspace "$workspace" --inherit-env some -- "${mark[@]}"
+refused '--env without =' USAGE --workspace "$workspace" --env NAME -- "${mark[@]}"
+refused '--max-output that is no number' USAGE --workspace "$workspace" --max-output many -- "${mark[@]}"
+refused 'missing input file' '[A-Z_]+' --workspace "$workspace" --stdin "$place/missing" -- "${mark[@]}"
+refused '--cwd that is missing' '[A-Z_]+' --workspace "$workspace" --cwd "$place/missing" -- "${mark[@]}"
+refused 'a newline in what is complained about' POLICY_INVALID --workspace "$workspace" --mode $'a\nb' -- "${mark[@]}"
+for option in --observe --timeout --grace --session --approval --escalate --justify --approve-with --approve-timeout --rules --ask; do
+  run --help >/dev/null
+  if grep -q -- "^ *$option.*not built yet" <<<"$out"; then
+    refused "$option, which is not built" NOT_BUILT --workspace "$workspace" "$option" x -- "${mark[@]}"
+  fi
+done
+
+# --- no sandbox, no command ------------------------------------------------------------------------------------------
+unusable() { # WHAT ARGUMENT…: in each confined mode, with each partial rule
+  local what=$1 mode partial
+  shift
+  for mode in read-only workspace-write; do
+    for partial in refuse accept; do
+      refused "$what, $mode, $partial" SANDBOX_UNAVAILABLE --mode $mode --partial $partial --backend bubblewrap --workspace "$workspace" "$@" -- "${mark[@]}"
+    done
+  done
+}
+stand_in() { # TEXT: a bwrap that prints it and fails
+  printf '#!/bin/sh\ncat >&2 <<"END"\n%s\nEND\nexit 1\n' "$1" >"$bin/bwrap"
+  chmod 755 "$bin/bwrap"
+}
+unusable 'missing --bwrap' --bwrap "$place/no/bwrap"
+unusable 'relative --bwrap' --bwrap bin/bwrap
+unusable 'a directory as --bwrap' --bwrap "$bin"
+touch "$place/plain" && chmod 644 "$place/plain"
+unusable 'a --bwrap that is not executable' --bwrap "$place/plain"
+unusable 'a --bwrap that is no program' --bwrap "$cordon"
+while read -r name text; do
+  stand_in "$text"
+  unusable "$name by --bwrap" --bwrap "$bin/bwrap"
+done <<'END'
+F1 bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted
+F2 bwrap: Can't read /proc/sys/kernel/overflowuid: Permission denied
+F5 bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.
+F6 bwrap: Failed to make / slave: Permission denied
+F9 bwrap: Can't mount proc on /newroot/proc: Operation not permitted
+END
+stand_in 'bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted'
+real_path=$PATH
+with_path() { # PATH WHAT
+  rm -f "$outside/executed"
+  PATH=$1
+  hash -r
+  err=$("$cordon" run --backend bubblewrap --workspace "$workspace" -- /bin/sh -c "echo x >$outside/executed" 2>&1 >/dev/null)
+  status=$?
+  PATH=$real_path
+  hash -r
+  equal "$2: exit status" 125 "$status"
+  equal "$2: one line" 1 "$(printf '%s\n' "$err" | wc -l)"
+  check "$2: unavailable" grep -q '^cordon: SANDBOX_UNAVAILABLE: ' <<<"$err"
+  check_not "$2: nothing was executed" test -e "$outside/executed"
+}
+with_path "$bin" 'F1 by PATH'
+with_path /nonexistent 'no bwrap in PATH'
+with_path '' 'empty PATH'
+with_path .:bin 'only relative directories in PATH'
+chmod 757 "$bin/bwrap"
+with_path "$bin" 'a bwrap in PATH that anybody may write'
+unusable 'a --bwrap that anybody may write' --bwrap "$bin/bwrap"
+chmod 755 "$bin/bwrap" && chmod 777 "$bin"
+with_path "$bin" 'a bwrap in PATH in a directory that anybody may write'
+chmod 755 "$bin"
+stand_in_that_confines_nothing='while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
+printf '#!/bin/sh\n%s\n' "$stand_in_that_confines_nothing" >"$bin/bwrap"
+unusable 'a --bwrap that confines nothing' --bwrap "$bin/bwrap"
+# Planted where commands can write: the real one further along PATH may be used, this one never.
+printf '#!/bin/sh\necho x >"%s"\nexec /usr/bin/bwrap "$@"\n' "$outside/planted" >"$workspace/bwrap"
+chmod 755 "$workspace/bwrap"
+PATH=$workspace:$real_path "$cordon" run --workspace "$workspace" -- /bin/true >/dev/null 2>&1
+PATH=$workspace "$cordon" run --workspace "$workspace" -- /bin/true >/dev/null 2>&1
+"$cordon" run --workspace "$workspace" --bwrap "$workspace/bwrap" --backend bubblewrap -- /bin/true >/dev/null 2>&1
+check_not 'a bwrap planted in the workspace is not run (SBX-K12)' test -e "$outside/planted"
+rm -f "$workspace/bwrap"
+
+# --- what the modes allow --------------------------------------------------------------------------------------------
+in_workspace -- touch made
+check 'read-only: a write fails' test "$status" != 0 -a "$status" != 125
+check_not 'read-only: no file is left (T-KRN-01)' test -e "$workspace/made"
+check 'read-only: the system says why' grep -qi 'read-only file system' "$place/err"
+for fact in '"denied":true' '"mode":"read-only"' '"outcome":"exited"' '"enforcement":{"level":' '"errno":"EROFS"' "\"path\":\"$workspace/made\"" '"error":null' '"runner_failure":null'; do
+  check "read-only: facts hold $fact" says "$fact"
+done
+check 'read-only: facts name a backend' grep -qE '"backend":"[a-z+-]+"' "$facts"
+in_workspace -- cat /etc/passwd
+equal 'read-only: reading is free (T-KRN-02)' "$(cat /etc/passwd)" "$out"
+in_workspace -- sh -c 'echo x >/dev/null && echo x >/dev/zero && echo fine'
+equal 'read-only: sinks' fine "$out"
+in_workspace --mode workspace-write -- sh -c 'echo x >made && mkdir deep && mv made deep/'
+equal 'workspace-write: exit status' 0 "$status"
+check 'workspace-write: the write landed (T-KRN-05)' test -s "$workspace/deep/made"
+check 'workspace-write: facts' says '"mode":"workspace-write"'
+check 'workspace-write: not denied' says '"denied":false'
+for mode in read-only workspace-write; do
+  in_workspace --mode $mode -- sh -c "echo x >'$outside/new'"
+  check "$mode: outside is refused" test "$status" != 0
+  check "$mode: and says so in the facts" says '"denied":true'
+  check_not "$mode: nothing outside" test -e "$outside/new"
+done
+in_workspace --mode danger-full-access -- sh -c "echo x >'$outside/full'"
+check 'danger-full-access: nothing is confined' test -e "$outside/full"
+check 'danger-full-access: facts say so' says '"enforcement":null'
+check 'danger-full-access: no backend' says '"backend":null'
+rm -f "$outside/full"
+
+# --- options ---------------------------------------------------------------------------------------------------------
+in_workspace --cwd "$workspace/sub" -- pwd
+equal '--cwd' "$workspace/sub" "$out"
+in_workspace -- pwd
+equal 'the workspace is the directory' "$workspace" "$out"
+out=$(cd "$workspace/sub" && "$cordon" run -- pwd)
+equal 'without --workspace the current directory is it' "$workspace/sub" "$out"
+in_workspace --mode workspace-write --write "$outside" -- sh -c "echo x >'$outside/granted'"
+check '--write grants' test "$status" = 0 -a -e "$outside/granted"
+in_workspace --mode read-only --write "$outside" -- sh -c "echo x >'$outside/not-granted'"
+check '--write grants nothing under read-only' test "$status" != 0 -a ! -e "$outside/not-granted"
+touch "$outside/single"
+in_workspace --mode workspace-write --write "$outside/single" -- sh -c "echo x >'$outside/single'; echo x >'$outside/beside'"
+check '--write of a file grants that file (F30)' test -s "$outside/single" -a ! -e "$outside/beside"
+in_workspace --mode workspace-write --write-if-exists "$place/absent" --write-if-exists "$outside" -- sh -c "echo x >'$outside/optional'"
+check '--write-if-exists skips and grants (F32)' test "$status" = 0 -a -e "$outside/optional"
+check '--write-if-exists reports' says "\"skipped_roots\":[\"$place/absent\"]"
+mkdir "$workspace/kept" && echo original >"$workspace/kept/file"
+in_workspace --mode workspace-write --protect kept -- sh -c 'echo x >free; echo x >kept/file; echo x >kept/new; rm -rf kept; mv kept moved; echo ran'
+equal '--protect: the command ran' ran "$out"
+check '--protect: beside it is free' test -e "$workspace/free"
+check '--protect: it is as it was' test "$(cat "$workspace/kept/file")" = original -a ! -e "$workspace/kept/new" -a ! -e "$workspace/moved"
+in_workspace --partial refuse -- echo full
+equal '--partial refuse runs where the label is full' full "$out"
+in_workspace --capture -- sh -c 'echo to-out; echo to-err >&2'
+equal '--capture keeps stdout to itself' '' "$out"
+check '--capture: stdout in the facts' says '"text":"to-out\n"'
+check '--capture: stderr in the facts' says '"text":"to-err\n"'
+run --workspace "$workspace" --capture --json - -- echo kept
+check '--json -' grep -qF '"text":"kept\n"' <<<"$out"
+refused '--json - without --capture' USAGE --workspace "$workspace" --json - -- "${mark[@]}"
+in_workspace --capture --max-output 10 -- sh -c 'printf 0123456789abcdefghij'
+check '--max-output keeps head and tail (F75)' says '"text":"01234fghij"'
+check '--max-output counts what it saw' says '"bytes":20,"truncated":true'
+in_workspace --capture -- printf '\377\303'
+check 'bytes that are no UTF-8 are escaped' says '"text":"\\xff\\xc3"'
+echo given >"$place/input"
+out=$(echo ours | "$cordon" run --workspace "$workspace" -- cat)
+equal '--stdin none is the default' '' "$out"
+out=$(echo ours | "$cordon" run --workspace "$workspace" --stdin inherit -- cat)
+equal '--stdin inherit' ours "$out"
+in_workspace --stdin "$place/input" -- cat
+equal '--stdin FILE' given "$out"
+in_workspace --mode workspace-write --stdin "$place/input" -- sh -c 'echo x >>/proc/self/fd/0; echo x >>/dev/stdin; true'
+equal '--stdin FILE is a copy: the file can not be written' given "$(cat "$place/input")"
+export CORDON_TEST_PLAIN=plain CORDON_TEST_TOKEN=secret
+in_workspace -- env
+check_not 'core environment: other variables stay out' grep -q CORDON_TEST_PLAIN <<<"$out"
+check_not 'core environment: secrets stay out (F73)' grep -q secret <<<"$out"
+in_workspace --inherit-env all -- env
+check '--inherit-env all: other variables come' grep -q CORDON_TEST_PLAIN=plain <<<"$out"
+check_not '--inherit-env all: secrets stay out' grep -q secret <<<"$out"
+check '--inherit-env all: what was removed is listed (F74)' says '"CORDON_TEST_TOKEN"'
+in_workspace --inherit-env none --env A=1 --env 'B=x y=z' --env CORDON_TEST_TOKEN=given -- /usr/bin/env
+check '--env sets' grep -qx A=1 <<<"$out"
+check '--env keeps everything behind the first =' grep -qx 'B=x y=z' <<<"$out"
+check '--env: an explicit secret survives' grep -qx CORDON_TEST_TOKEN=given <<<"$out"
+check_not '--inherit-env none' grep -q '^PATH=' <<<"$out"
+LD_PRELOAD=/nonexistent/evil.so "$cordon" run --inherit-env all --workspace "$workspace" -- /usr/bin/env >"$place/environment" 2>/dev/null
+check_not 'loader variables stay out' grep -q LD_PRELOAD "$place/environment"
+
+# --- the command line is the command's -------------------------------------------------------------------------------
+in_workspace -- printf '%s,' '[a,b]' --json --mode danger-full-access -- '' '{x}' 'a b' $'c\nd' '$HOME' '*'
+equal 'arguments arrive as they are' $'[a,b],--json,--mode,danger-full-access,--,,{x},a b,c\nd,$HOME,*,' "$out"
+equal '… exit status' 0 "$status"
+in_workspace -- sh -c 'exit 7'
+equal 'the exit status is the command'\''s' 7 "$status"
+check 'facts: exit code' says '"exit_code":7'
+in_workspace -- sh -c 'kill -9 $$'
+equal 'a signal is 128+n' 137 "$status"
+check 'facts: signalled' says '"outcome":"signalled"'
+check 'facts: which signal' says '"signal":9'
+in_workspace -- sh -c 'echo "cordon: SANDBOX_UNAVAILABLE: fake" >&2; echo "bwrap: fake" >&2; exit 125'
+equal 'a command that imitates cordon is a command' 125 "$status"
+check 'facts: it exited' says '"outcome":"exited"'
+check 'facts: no error' says '"error":null'
+in_workspace -- no-such-program-anywhere
+equal 'a program that is missing: exit status' 125 "$status"
+check 'a program that is missing: said' grep -q '^cordon: NOT_EXECUTABLE: no-such-program-anywhere: No such file or directory$' "$place/err"
+check 'a program that is missing: in the facts' says '"outcome":"not_executable"'
+in_workspace -- "$workspace/sub"
+check 'a directory is no program' says '"outcome":"not_executable"'
+run --workspace "$workspace" --json "$facts" --bwrap "$place/no/bwrap" --backend bubblewrap -- true
+check 'facts of a refusal: outcome' says '"outcome":"unavailable"'
+check 'facts of a refusal: code' says '"code":"SANDBOX_UNAVAILABLE"'
+run --workspace "$place/missing" --json "$facts" -- true
+check 'facts of a wrong policy' says '"outcome":"refused"'
+
+# --- probe -----------------------------------------------------------------------------------------------------------
+probe=$("$cordon" probe --workspace "$workspace")
+equal 'probe: exit status' 0 $?
+check 'probe: names the backend' grep -q '^bubblewrap ' <<<"$probe"
+check 'probe: says what is not governed' grep -qi 'hard links' <<<"$probe"
+"$cordon" probe --json --workspace "$workspace" >"$facts"
+equal 'probe --json: exit status' 0 $?
+if python3=$(PATH=/usr/bin:/bin command -v python3); then
+  check 'probe --json: well formed, and says what it must' "$python3" -c '
+import json, os, sys
+report = json.load(open(sys.argv[1]))
+assert report["usable"] is True
+assert report["uid"] == os.geteuid()
+for backend in report["backends"]:
+    if not backend["usable"]:
+        assert backend["reason"] and backend["remedy"]
+        continue
+    for mode in ("read-only", "workspace-write"):
+        enforcement = backend["modes"][mode]["enforcement"]
+        assert enforcement["level"] == ("partial" if enforcement["missing"] else "full")
+' "$facts"
+else
+  check 'probe --json: the platform is usable' says '"usable":true'
+  check 'probe --json: a level' says '"level":"'
+fi
+PATH=/nonexistent "$cordon" probe --json --workspace "$workspace" >"$facts"
+check 'probe without bwrap: bubblewrap has a reason' grep -q '"name":"bubblewrap","usable":false.*"reason":"' "$facts"
+
+# --- through the tool, the payload finds nothing ---------------------------------------------------------------------
+exec 9<"$outside"
+in_workspace --mode workspace-write -- "$programs/cordon_payload" inherited-descriptors
+equal 'inherited descriptors (F70)' 1 "$status"
+exec 9<&-
+for attack in chmod-open-descriptors reopen-standard-streams inject-into-terminal; do
+  in_workspace --stdin inherit -- "$programs/cordon_payload" $attack
+  equal "--stdin inherit: $attack is refused" 1 "$status"
+done
+in_workspace -- "$programs/cordon_payload" keep-capabilities 2
+equal 'no capability is left but what reads files (F68)' 1 "$status"
+in_workspace --backend bubblewrap -- "$programs/cordon_payload" keep-capabilities 0
+equal 'none at all inside bubblewrap (F68)' 1 "$status"
+
+# --- every backend by name -------------------------------------------------------------------------------------------
+for backend in auto layered mount-namespace landlock bubblewrap; do
+  for mode in read-only workspace-write; do
+    in_workspace --backend $backend --mode $mode --partial accept -- sh -c "cat mine; echo x >'$outside/by-name'; echo x >>mine"
+    if grep -q '^cordon: NOT_BUILT: ' "$place/err"; then continue; fi
+    equal "$backend, $mode: the command ran" mine "$out"
+    check_not "$backend, $mode: nothing outside" test -e "$outside/by-name"
+    if [ $mode = read-only ]; then expected=1; else expected=2; fi
+    equal "$backend, $mode: the workspace" $expected "$(wc -l <"$workspace/mine")"
+    check "$backend, $mode: facts name it" grep -qE '"backend":"[a-z+-]+"' "$facts"
+    echo mine >"$workspace/mine"
+  done
+done
+
+echo "1..$count"
+[ "$failed" = 0 ] || echo "# $failed of $count failed"
+[ "$failed" = 0 ]
