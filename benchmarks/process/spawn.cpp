@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-// What a confined spawn costs beside a plain one: posix_spawn, fork+exec, cordon in each composition, bubblewrap with the
-// reference profile. The contenders take turns in one run, so that the machine's mood hits all of them alike; what is
-// printed is the median of each and its ratio to posix_spawn's.
+// What a confined spawn costs beside a plain one: posix_spawn, fork+exec, cordon in each composition, bubblewrap with
+// the reference profile. The contenders take turns in one run, so that the machine's mood hits all of them alike; what
+// is printed is the median of each and its ratio to posix_spawn's.
 //
 //   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
 
@@ -32,7 +32,8 @@ void wait_for_exit(pid_t pid) {
 
 void plain_spawn(const std::vector<const char*>& argv) {
   pid_t pid = 0;
-  if (::posix_spawnp(&pid, argv[0], nullptr, nullptr, const_cast<char* const*>(argv.data()), environ) != 0) std::abort();
+  if (::posix_spawnp(&pid, argv[0], nullptr, nullptr, const_cast<char* const*>(argv.data()), environ) != 0)
+    std::abort();
   wait_for_exit(pid);
 }
 
@@ -85,22 +86,30 @@ int main(int argc, char** argv) {
   const auto policy = cordon::PolicyResolver::resolve({.mode = cordon::workspace_write, .workspace_root = "/var/tmp"});
   const auto full = cordon::PolicyResolver::resolve({.mode = cordon::danger_full_access, .workspace_root = "/var/tmp"});
   const auto unconfined = [&] {
-    full.visit([](const cordon::Policy<cordon::DangerFullAccess>& p) {
-      (void)cordon::process::run(cordon::UnconfinedArgv(p, cordon::Argv({"/bin/true"})));
-    }, [](const auto&) {});
+    full.visit(
+        [](const cordon::Policy<cordon::DangerFullAccess>& p) {
+          (void)cordon::process::run(cordon::UnconfinedArgv(p, cordon::Argv({"/bin/true"})));
+        },
+        [](const auto&) {});
   };
-  std::vector<Contender> contenders{
-      {"posix_spawn", [] { plain_spawn({"/bin/true", nullptr}); }, {}},
-      {"fork + exec", fork_and_exec, {}},
-      {"cordon, unconfined", unconfined, {}},
-      {"cordon, Landlock", confined(landlock, policy), {}},
-      {"cordon, MountNamespace", confined(mounts, policy), {}},
-      {"cordon, Layered", confined(layered, policy), {}},
-      {"bwrap, reference profile", [] {
-         plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent",
-                      "--tmpfs", "/tmp", "--bind", "/var/tmp", "/var/tmp", "--", "/bin/true", nullptr});
-       }, {}},
-      {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}};
+  std::vector<Contender> contenders{{"posix_spawn",
+                                     [] {
+                                       plain_spawn({"/bin/true", nullptr});
+                                     },
+                                     {}},
+                                    {"fork + exec", fork_and_exec, {}},
+                                    {"cordon, unconfined", unconfined, {}},
+                                    {"cordon, Landlock", confined(landlock, policy), {}},
+                                    {"cordon, MountNamespace", confined(mounts, policy), {}},
+                                    {"cordon, Layered", confined(layered, policy), {}},
+                                    {"bwrap, reference profile",
+                                     [] {
+                                       plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid",
+                                                    "--proc", "/proc", "--die-with-parent", "--tmpfs", "/tmp", "--bind",
+                                                    "/var/tmp", "/var/tmp", "--", "/bin/true", nullptr});
+                                     },
+                                     {}},
+                                    {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}};
 
   for (int round = -10; round < rounds; ++round)
     for (Contender& contender : contenders) {
@@ -117,7 +126,8 @@ int main(int argc, char** argv) {
     return values[values.size() / 2];
   };
   const double base = median(contenders.front().microseconds);
-  std::printf("%d rounds, %zu MiB resident, %zu busy threads, uid %u\n", rounds, resident.size() >> 20U, busy.size(), ::getuid());
+  std::printf("%d rounds, %zu MiB resident, %zu busy threads, uid %u\n", rounds, resident.size() >> 20U, busy.size(),
+              ::getuid());
   for (Contender& contender : contenders) {
     const double value = median(contender.microseconds);
     std::printf("%-26s %8.0f us   %5.2f x posix_spawn\n", contender.name.c_str(), value, value / base);

@@ -63,16 +63,26 @@ Json enforcement_json(const std::optional<cordon::Enforcement>& enforcement) {
 
 Json blank_facts() {
   const Json stream{{"bytes", 0}, {"truncated", false}};
-  return {{"version", 1},           {"mode", nullptr},
-          {"backend", nullptr},     {"workspace_root", nullptr},
-          {"enforcement", nullptr}, {"outcome", nullptr},
-          {"exit_code", nullptr},   {"signal", nullptr},
-          {"timed_out", false},     {"elapsed_ms", 0.0},
-          {"denied", false},        {"denials", Json::array()},
-          {"runner_failure", nullptr}, {"error", nullptr},
-          {"approval", nullptr},    {"stdout", stream},
-          {"stderr", stream},       {"removed_env", Json::array()},
-          {"skipped_roots", Json::array()}, {"best_effort_protected", Json::array()},
+  return {{"version", 1},
+          {"mode", nullptr},
+          {"backend", nullptr},
+          {"workspace_root", nullptr},
+          {"enforcement", nullptr},
+          {"outcome", nullptr},
+          {"exit_code", nullptr},
+          {"signal", nullptr},
+          {"timed_out", false},
+          {"elapsed_ms", 0.0},
+          {"denied", false},
+          {"denials", Json::array()},
+          {"runner_failure", nullptr},
+          {"error", nullptr},
+          {"approval", nullptr},
+          {"stdout", stream},
+          {"stderr", stream},
+          {"removed_env", Json::array()},
+          {"skipped_roots", Json::array()},
+          {"best_effort_protected", Json::array()},
           {"shared_temp", Json::array()}};
 }
 
@@ -80,22 +90,23 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["mode"] = result.mode.name();
   if (!result.backend.empty()) facts["backend"] = result.backend;
   facts["enforcement"] = enforcement_json(result.enforcement);
-  std::visit(cordon::detail::Overloaded{[&](const cordon::process::Exited& exited) {
-                                          facts["outcome"] = "exited";
-                                          facts["exit_code"] = exited.code;
-                                        },
-                                        [&](const cordon::process::Signalled& signalled) {
-                                          facts["outcome"] = "signalled";
-                                          facts["signal"] = signalled.number;
-                                        },
-                                        [&](const cordon::process::NotExecutable&) {
-                                          facts["outcome"] = "not_executable";
-                                        }},
-             result.ending);
+  std::visit(
+      cordon::detail::Overloaded{[&](const cordon::process::Exited& exited) {
+                                   facts["outcome"] = "exited";
+                                   facts["exit_code"] = exited.code;
+                                 },
+                                 [&](const cordon::process::Signalled& signalled) {
+                                   facts["outcome"] = "signalled";
+                                   facts["signal"] = signalled.number;
+                                 },
+                                 [&](const cordon::process::NotExecutable&) { facts["outcome"] = "not_executable"; }},
+      result.ending);
   facts["elapsed_ms"] = std::chrono::duration<double, std::milli>(result.elapsed).count();
   facts["denied"] = result.denied();
   for (const cordon::Denial& denial : result.denials) {
-    const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(readable(text)); };
+    const auto text_or_null = [](const std::string& text) {
+      return text.empty() ? Json(nullptr) : Json(readable(text));
+    };
     facts["denials"].push_back({{"effect", name(denial.effect)},
                                 {"path", text_or_null(denial.path)},
                                 {"errno", denial.error},

@@ -12,7 +12,8 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-/// The kept bytes as text: what is not valid UTF-8 becomes `\xNN`, and a character that the cap cut through is left out.
+/// The kept bytes as text: what is not valid UTF-8 becomes `\xNN`, and a character that the cap cut through is left
+/// out.
 std::string readable(std::string_view bytes);
 
 /// `{"level", "missing"}`, or null without confinement.

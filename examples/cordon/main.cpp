@@ -38,20 +38,24 @@ int main_or_throw(int argc, char** argv) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
 
   CLI::App app("Runs commands for a program that trusts nobody: confined, or not at all.", "cordon");
-  app.set_version_flag("--version", std::to_string(CORDON_VERSION_MAJOR) + "." + std::to_string(CORDON_VERSION_MINOR) + "." +
-                                        std::to_string(CORDON_VERSION_PATCH));
+  app.set_version_flag("--version", std::to_string(CORDON_VERSION_MAJOR) + "." + std::to_string(CORDON_VERSION_MINOR) +
+                                        "." + std::to_string(CORDON_VERSION_PATCH));
   app.require_subcommand(1);
   std::vector<std::string> not_built;
 
-  CLI::App& run_command = *app.add_subcommand("run", "Run PROGRAM under a mode: cordon run [options] -- PROGRAM [ARG...]");
+  CLI::App& run_command =
+      *app.add_subcommand("run", "Run PROGRAM under a mode: cordon run [options] -- PROGRAM [ARG...]");
   run_command.add_option("--mode", run.mode, "read-only, workspace-write or danger-full-access")->capture_default_str();
   run_command.add_option("--workspace", run.workspace, "the workspace root, and the command's directory");
   run_command.add_flag("--allow-broad-root", run.allow_broad_root, "let / be a writable root");
   run_command.add_option("--cwd", run.cwd, "the command's directory when it is not the workspace root");
   run_command.add_option("--write", run.write, "one more writable root, which must exist")->expected(1)->take_all();
-  run_command.add_option("--write-if-exists", run.write_if_exists, "one more writable root, skipped when missing")->expected(1)->take_all();
+  run_command.add_option("--write-if-exists", run.write_if_exists, "one more writable root, skipped when missing")
+      ->expected(1)
+      ->take_all();
   run_command.add_option("--protect", run.protect, "read-only inside a writable root")->expected(1)->take_all();
-  run_command.add_option("--backend", run.backend, "auto, layered, mount-namespace, landlock or bubblewrap")->capture_default_str();
+  run_command.add_option("--backend", run.backend, "auto, layered, mount-namespace, landlock or bubblewrap")
+      ->capture_default_str();
   run_command.add_option("--bwrap", run.bwrap, "the bubblewrap binary, as an absolute path");
   run_command.add_option("--partial", run.partial, "refuse, refuse-unless-read-only or accept")->capture_default_str();
   run_command.add_flag("--capture", run.capture, "keep the output for the facts instead of passing it through");
@@ -72,7 +76,9 @@ int main_or_throw(int argc, char** argv) {
   probe_command.add_option("--workspace", probe_workspace, "the workspace to ask about (the current directory)");
 
   for (const char* name : {"classify", "session", "resolve"})
-    app.add_subcommand(name, "not built yet")->prefix_command()->callback([&not_built, name] { not_built.emplace_back(name); });
+    app.add_subcommand(name, "not built yet")->prefix_command()->callback([&not_built, name] {
+      not_built.emplace_back(name);
+    });
 
   try {
     app.parse(words);

@@ -12,8 +12,8 @@ namespace tool {
 
 namespace {
 
-constexpr const char* not_governed[] = {
-    "network", "signals and the sight of other processes", "connecting to Unix sockets", "hard links made before the run"};
+constexpr const char* not_governed[] = {"network", "signals and the sight of other processes",
+                                        "connecting to Unix sockets", "hard links made before the run"};
 
 template <cordon::ConfinedMode M, cordon::Backend B>
 Json mode_json(B& backend, const std::string& workspace) {
@@ -53,12 +53,14 @@ std::string enforcement_text(const Json& mode) {
   if (!mode["usable"].get<bool>()) return "unusable";
   std::string text = mode["enforcement"]["level"];
   std::string missing;
-  for (const Json& effect : mode["enforcement"]["missing"]) missing += (missing.empty() ? "" : ", ") + effect.get<std::string>();
+  for (const Json& effect : mode["enforcement"]["missing"])
+    missing += (missing.empty() ? "" : ", ") + effect.get<std::string>();
   return missing.empty() ? text : text + " {" + missing + "}";
 }
 
 void print_table(const Json& report) {
-  std::printf("kernel %s, uid %u, Landlock %s\n\n", report["kernel"].get<std::string>().c_str(), report["uid"].get<unsigned>(),
+  std::printf("kernel %s, uid %u, Landlock %s\n\n", report["kernel"].get<std::string>().c_str(),
+              report["uid"].get<unsigned>(),
               report["landlock_abi"].is_null() ? "not available"
                                                : ("ABI " + std::to_string(report["landlock_abi"].get<int>())).c_str());
   std::printf("%-26s %-30s %-30s\n", "backend", "read-only", "workspace-write");

@@ -31,7 +31,8 @@ class FactsFile {
   explicit FactsFile(const RunArguments& arguments) {
     if (arguments.json.empty()) return;
     if (arguments.json == "-") {
-      if (!arguments.capture) throw Failure("USAGE", "--json - needs --capture, since stdout is the command's otherwise");
+      if (!arguments.capture)
+        throw Failure("USAGE", "--json - needs --capture, since stdout is the command's otherwise");
       number_ = 1;
       return;
     }
@@ -90,7 +91,9 @@ using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
 template <class Rule>
 cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
                             const cordon::Argv& command, cordon::process::RunOptions options) {
-  const auto with = [&](auto backend) { return run_with<Rule>(std::move(backend), policy, command, std::move(options)); };
+  const auto with = [&](auto backend) {
+    return run_with<Rule>(std::move(backend), policy, command, std::move(options));
+  };
   const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
   if (arguments.backend == "auto") {
     // A binary that the caller names is meant to be used.
@@ -107,7 +110,8 @@ cordon::RunResult run_under(const RunArguments& arguments, const cordon::Executi
                                           " alone can never be full, and --partial refuse accepts nothing less; use "
                                           "--backend layered");
   }
-  throw Failure("USAGE", "--backend takes auto, layered, mount-namespace, landlock or bubblewrap, not '" + arguments.backend + "'");
+  throw Failure("USAGE", "--backend takes auto, layered, mount-namespace, landlock or bubblewrap, not '" +
+                             arguments.backend + "'");
 }
 
 cordon::RunResult run_command(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
@@ -137,10 +141,12 @@ int report(const FactsFile& file, Json& facts, const std::string& outcome, const
 std::string outcome_of(const cordon::Error& error) {
   switch (error.code()) {
     case cordon::ErrorCode::sandbox_unavailable:
-    case cordon::ErrorCode::spawn_failed: return "unavailable";
+    case cordon::ErrorCode::spawn_failed:
+      return "unavailable";
     case cordon::ErrorCode::argv_invalid:
     case cordon::ErrorCode::policy_invalid:
-    case cordon::ErrorCode::enforcement_partial: return "refused";
+    case cordon::ErrorCode::enforcement_partial:
+      return "refused";
   }
   return "refused";
 }
@@ -190,7 +196,8 @@ int run(const RunArguments& arguments) {
       facts["runner_failure"] = {{"stage", failure->stage},
                                  {"errno", failure->error == 0 ? Json(nullptr) : Json(failure->error)},
                                  {"detail", readable(failure->detail)}};
-    return report(file, facts, error.failure() ? "runner_failed" : "unavailable", std::string(name(error.code())), error.what());
+    return report(file, facts, error.failure() ? "runner_failed" : "unavailable", std::string(name(error.code())),
+                  error.what());
   } catch (const cordon::Error& error) {
     return report(file, facts, outcome_of(error), std::string(name(error.code())), error.what());
   } catch (const Failure& error) {

@@ -47,6 +47,8 @@ class Argv {
 };
 
 /// The only spelling of a shell command: exactly `{"bash", "-c", script}`.
-[[nodiscard]] inline Argv shell(std::string script) { return Argv({"bash", "-c", std::move(script)}); }
+[[nodiscard]] inline Argv shell(std::string script) {
+  return Argv({"bash", "-c", std::move(script)});
+}
 
 }  // namespace cordon

@@ -22,13 +22,13 @@ class LaunchPlan;
 /// What a backend answers when it is asked to confine an argv: plain data. It can't be spawned; `cordon::confine`
 /// turns it into a ConfinedArgv.
 struct Confinement {
-  std::vector<std::string> argv;                     ///< to spawn instead of the command
-  std::string backend;                               ///< the name of the backend that did it
-  Enforcement enforcement;                           ///< as measured on this kernel, for this user
-  std::vector<std::string_view> denial_signatures;   ///< what its denials look like in stderr; text with static storage
-  std::vector<std::string> best_effort;              ///< protected paths that a determined command could replace
-  std::vector<std::string> shared_temp;              ///< directories of the host that it can write for temp files
-  std::shared_ptr<const process::LaunchPlan> launch; ///< how cordon's own spawn starts it; null: spawn `argv` as it is
+  std::vector<std::string> argv;                    ///< to spawn instead of the command
+  std::string backend;                              ///< the name of the backend that did it
+  Enforcement enforcement;                          ///< as measured on this kernel, for this user
+  std::vector<std::string_view> denial_signatures;  ///< what its denials look like in stderr; text with static storage
+  std::vector<std::string> best_effort;             ///< protected paths that a determined command could replace
+  std::vector<std::string> shared_temp;             ///< directories of the host that it can write for temp files
+  std::shared_ptr<const process::LaunchPlan> launch;  ///< how cordon's own spawn starts it; null: spawn `argv` as it is
 };
 
 /// An argv that a backend wrapped under a Policy<M>: the only thing that may be spawned in a restricted mode.
@@ -36,24 +36,40 @@ struct Confinement {
 /// `argv()` may be handed to any process library. What cordon::process::spawn adds is the out-of-band status (did the
 /// runner fail, or the command?), descriptor hygiene and the end of the whole process tree.
 template <ConfinedMode M>
-class [[nodiscard("cordon: the result of confine is the only thing that may be spawned; spawn it, or don't confine")]]
-ConfinedArgv {
+class [[nodiscard(
+    "cordon: the result of confine is the only thing that may be spawned; spawn it, or don't confine")]] ConfinedArgv {
  public:
   using mode_type = M;
 
-  [[nodiscard]] const std::vector<std::string>& argv() const noexcept { return confinement_.argv; }
-  [[nodiscard]] const Argv& command() const noexcept { return command_; }
-  [[nodiscard]] const Policy<M>& policy() const noexcept { return policy_; }
-  [[nodiscard]] const std::string& backend() const noexcept { return confinement_.backend; }
-  [[nodiscard]] Enforcement enforcement() const noexcept { return confinement_.enforcement; }
+  [[nodiscard]] const std::vector<std::string>& argv() const noexcept {
+    return confinement_.argv;
+  }
+  [[nodiscard]] const Argv& command() const noexcept {
+    return command_;
+  }
+  [[nodiscard]] const Policy<M>& policy() const noexcept {
+    return policy_;
+  }
+  [[nodiscard]] const std::string& backend() const noexcept {
+    return confinement_.backend;
+  }
+  [[nodiscard]] Enforcement enforcement() const noexcept {
+    return confinement_.enforcement;
+  }
   [[nodiscard]] const std::vector<std::string_view>& denial_signatures() const noexcept {
     return confinement_.denial_signatures;
   }
   /// Protected paths that are nested below a writable directory: a command that renames their parent can replace them.
-  [[nodiscard]] const std::vector<std::string>& best_effort() const noexcept { return confinement_.best_effort; }
+  [[nodiscard]] const std::vector<std::string>& best_effort() const noexcept {
+    return confinement_.best_effort;
+  }
   /// Temp directories of the host that the command can write, because this backend has no private one to give.
-  [[nodiscard]] const std::vector<std::string>& shared_temp() const noexcept { return confinement_.shared_temp; }
-  [[nodiscard]] const process::LaunchPlan* launch() const noexcept { return confinement_.launch.get(); }
+  [[nodiscard]] const std::vector<std::string>& shared_temp() const noexcept {
+    return confinement_.shared_temp;
+  }
+  [[nodiscard]] const process::LaunchPlan* launch() const noexcept {
+    return confinement_.launch.get();
+  }
 
  private:
   friend struct Confine;
@@ -72,10 +88,10 @@ class FullyConfinedArgv {
   /// Throws EnforcementPartialError, naming what is missing.
   [[nodiscard]] static FullyConfinedArgv require(ConfinedArgv<M> confined) {
     if (!confined.enforcement().full())
-      throw EnforcementPartialError("backend " + confined.backend() + " enforces " + std::string(M::name) +
-                                    " only partially on this machine; not governed: " +
-                                    to_string(confined.enforcement().missing()) +
-                                    ". Use a backend that is full here (see `cordon probe`)");
+      throw EnforcementPartialError(
+          "backend " + confined.backend() + " enforces " + std::string(M::name) +
+          " only partially on this machine; not governed: " + to_string(confined.enforcement().missing()) +
+          ". Use a backend that is full here (see `cordon probe`)");
     return FullyConfinedArgv(Checked{}, std::move(confined));
   }
 

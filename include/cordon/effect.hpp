@@ -24,22 +24,30 @@ enum class FileEffect : std::uint8_t {
   mount_topology,  ///< mount, remount or move, so that another effect becomes possible
 };
 
-inline constexpr std::array all_file_effects{
-    FileEffect::create,      FileEffect::write,    FileEffect::truncate, FileEffect::remove,
-    FileEffect::rename_link, FileEffect::metadata, FileEffect::device,   FileEffect::fifo_write,
-    FileEffect::mount_topology};
+inline constexpr std::array all_file_effects{FileEffect::create, FileEffect::write,       FileEffect::truncate,
+                                             FileEffect::remove, FileEffect::rename_link, FileEffect::metadata,
+                                             FileEffect::device, FileEffect::fifo_write,  FileEffect::mount_topology};
 
 [[nodiscard]] constexpr std::string_view name(FileEffect effect) noexcept {
   switch (effect) {
-    case FileEffect::create: return "create";
-    case FileEffect::write: return "write";
-    case FileEffect::truncate: return "truncate";
-    case FileEffect::remove: return "remove";
-    case FileEffect::rename_link: return "rename_link";
-    case FileEffect::metadata: return "metadata";
-    case FileEffect::device: return "device";
-    case FileEffect::fifo_write: return "fifo_write";
-    case FileEffect::mount_topology: return "mount_topology";
+    case FileEffect::create:
+      return "create";
+    case FileEffect::write:
+      return "write";
+    case FileEffect::truncate:
+      return "truncate";
+    case FileEffect::remove:
+      return "remove";
+    case FileEffect::rename_link:
+      return "rename_link";
+    case FileEffect::metadata:
+      return "metadata";
+    case FileEffect::device:
+      return "device";
+    case FileEffect::fifo_write:
+      return "fifo_write";
+    case FileEffect::mount_topology:
+      return "mount_topology";
   }
   return "unknown";
 }

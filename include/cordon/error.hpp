@@ -12,20 +12,25 @@ namespace cordon {
 
 /// Why cordon refused or failed. The set is closed and the names are stable: programs may switch on them.
 enum class ErrorCode : std::uint8_t {
-  argv_invalid,          ///< the argv itself cannot name a program
-  policy_invalid,        ///< the mode, a root or a protected path cannot be honoured
-  sandbox_unavailable,   ///< no backend could confine the command; it did not run
-  enforcement_partial,   ///< a backend could confine it, but not against everything that the mode promises
-  spawn_failed,          ///< the operating system refused to start or follow a process; it did not run confined
+  argv_invalid,         ///< the argv itself cannot name a program
+  policy_invalid,       ///< the mode, a root or a protected path cannot be honoured
+  sandbox_unavailable,  ///< no backend could confine the command; it did not run
+  enforcement_partial,  ///< a backend could confine it, but not against everything that the mode promises
+  spawn_failed,         ///< the operating system refused to start or follow a process; it did not run confined
 };
 
 [[nodiscard]] constexpr std::string_view name(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::argv_invalid: return "ARGV_INVALID";
-    case ErrorCode::policy_invalid: return "POLICY_INVALID";
-    case ErrorCode::sandbox_unavailable: return "SANDBOX_UNAVAILABLE";
-    case ErrorCode::enforcement_partial: return "ENFORCEMENT_PARTIAL";
-    case ErrorCode::spawn_failed: return "SPAWN_FAILED";
+    case ErrorCode::argv_invalid:
+      return "ARGV_INVALID";
+    case ErrorCode::policy_invalid:
+      return "POLICY_INVALID";
+    case ErrorCode::sandbox_unavailable:
+      return "SANDBOX_UNAVAILABLE";
+    case ErrorCode::enforcement_partial:
+      return "ENFORCEMENT_PARTIAL";
+    case ErrorCode::spawn_failed:
+      return "SPAWN_FAILED";
   }
   return "UNKNOWN";
 }

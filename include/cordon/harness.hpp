@@ -7,7 +7,8 @@
 //   const auto policy = harness.resolve({.mode = cordon::workspace_write, .workspace_root = "/w"});
 //   const auto argv = cordon::shell("make -j2");
 //   const auto result = policy.visit(
-//       [&](const cordon::Policy<cordon::DangerFullAccess>& p) { return harness.run(cordon::UnconfinedArgv(p, argv)); },
+//       [&](const cordon::Policy<cordon::DangerFullAccess>& p) { return harness.run(cordon::UnconfinedArgv(p, argv));
+//       },
 //       [&](const auto& p) { return harness.run(p, argv); });
 
 #include <cordon/approval/answerer_chain.hpp>
@@ -49,20 +50,22 @@ struct RunResult {
 /// Thread-safe: `resolve`, `confine` and `run` may be called from several threads at once.
 template <class B = Refuse, AnswererChainLike Chain = AnswererChain<>, PartialRule Rule = RefusePartialUnlessReadOnly>
 class Harness {
-  static_assert(Backend<B>,
-                "cordon: Harness<Backend, ...> needs a backend type, for example cordon::PlatformBackend; a type of your "
-                "own must say `using cordon_concept = cordon::BackendTag` and have a name, can_be_full<M>, probe, wrap and "
-                "invalidate");
+  static_assert(
+      Backend<B>,
+      "cordon: Harness<Backend, ...> needs a backend type, for example cordon::PlatformBackend; a type of your "
+      "own must say `using cordon_concept = cordon::BackendTag` and have a name, can_be_full<M>, probe, wrap and "
+      "invalidate");
 
  public:
   /// Whether this composition can ever reach full enforcement of M: for a static_assert in a consumer's own build.
   template <ConfinedMode M>
   static constexpr bool backend_can_be_full = B::template can_be_full<M>;
 
-  static_assert(Rule::template accepts_partial<ReadOnly> || Rule::template accepts_partial<WorkspaceWrite> ||
-                    backend_can_be_full<ReadOnly> || backend_can_be_full<WorkspaceWrite>,
-                "cordon: this backend can never be full and this rule refuses anything less, so nothing could ever run; "
-                "choose another backend, or cordon::RefusePartialUnlessReadOnly");
+  static_assert(
+      Rule::template accepts_partial<ReadOnly> || Rule::template accepts_partial<WorkspaceWrite> ||
+          backend_can_be_full<ReadOnly> || backend_can_be_full<WorkspaceWrite>,
+      "cordon: this backend can never be full and this rule refuses anything less, so nothing could ever run; "
+      "choose another backend, or cordon::RefusePartialUnlessReadOnly");
 
   Harness() = default;
   explicit Harness(B backend, Chain answerers = {}) : backend_(std::move(backend)), answerers_(std::move(answerers)) {}
@@ -83,8 +86,8 @@ class Harness {
 
   /// Full access has nothing to confine, and a policy that nobody looked into may be full access.
   template <class Other>
-    requires(std::is_same_v<Other, Policy<DangerFullAccess>> || std::is_same_v<Other, ExecutionPolicy>)
-  void confine(const Other&, const Argv&) {
+  requires(std::is_same_v<Other, Policy<DangerFullAccess>> ||
+           std::is_same_v<Other, ExecutionPolicy>) void confine(const Other&, const Argv&) {
     static_assert(detail::always_false<Other>,
                   "cordon: confine takes a Policy<ReadOnly> or a Policy<WorkspaceWrite>; in full access write "
                   "cordon::UnconfinedArgv(policy, argv), and visit an ExecutionPolicy to learn which it is");
@@ -99,10 +102,12 @@ class Harness {
   /// Runs what was confined before.
   template <ConfinedMode M>
   [[nodiscard]] RunResult run(const ConfinedArgv<M>& confined, process::RunOptions options = {}) {
-    DenialContext context{confined.denial_signatures(),
-                          options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
-                          confined.policy().writable_roots()};
-    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(), confined.shared_temp().end());
+    DenialContext context{
+        confined.denial_signatures(),
+        options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
+        confined.policy().writable_roots()};
+    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
+                                  confined.shared_temp().end());
     process::Completed done = [&] {
       try {
         return process::run(confined, std::move(options));
@@ -113,7 +118,8 @@ class Harness {
     }();
     if (const auto* failure = std::get_if<RunnerFailure>(&done.ending)) {
       backend_.invalidate();
-      std::string message = "the sandbox (" + confined.backend() + ") failed before it ran the command; nothing was executed";
+      std::string message =
+          "the sandbox (" + confined.backend() + ") failed before it ran the command; nothing was executed";
       if (!failure->detail.empty()) message += ". Runner failure: " + failure->detail;
       throw SandboxUnavailableError(message, *failure);
     }
@@ -134,8 +140,8 @@ class Harness {
 
   /// A raw argv, or a policy that nobody looked into, can't be run.
   template <class Raw, class... Rest>
-    requires(!Spawnable<Raw> && !std::is_same_v<Raw, Policy<ReadOnly>> && !std::is_same_v<Raw, Policy<WorkspaceWrite>>)
-  void run(const Raw&, const Rest&...) {
+  requires(!Spawnable<Raw> && !std::is_same_v<Raw, Policy<ReadOnly>> &&
+           !std::is_same_v<Raw, Policy<WorkspaceWrite>>) void run(const Raw&, const Rest&...) {
     static_assert(detail::always_false<Raw>,
                   "cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv, a ConfinedArgv, or an "
                   "UnconfinedArgv; get there by visiting the ExecutionPolicy that resolve returned");
@@ -149,16 +155,9 @@ class Harness {
       else
         return ending;
     };
-    return RunResult{mode,
-                     {},
-                     {},
-                     std::visit(command_ending, done.ending),
-                     std::move(done.out),
-                     std::move(done.err),
-                     done.elapsed,
-                     {},
-                     {},
-                     {}};
+    return RunResult{
+        mode, {}, {}, std::visit(command_ending, done.ending), std::move(done.out), std::move(done.err), done.elapsed,
+        {},   {}, {}};
   }
 
   B backend_;

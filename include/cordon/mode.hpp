@@ -52,7 +52,7 @@ concept ConfinedMode = Mode<M> && !std::is_same_v<M, DangerFullAccess>;
 
 /// Wide permits strictly more than Narrow. Source: SBX-10.
 template <class Wide, class Narrow>
-concept WiderThan = Mode<Wide> && Mode<Narrow> && (detail::ModeOrder::rank<Wide> > detail::ModeOrder::rank<Narrow>);
+concept WiderThan = Mode<Wide> && Mode<Narrow> &&(detail::ModeOrder::rank<Wide> > detail::ModeOrder::rank<Narrow>);
 
 /// The closed run-time sum of the three modes: what a log, a command line or a configuration names.
 ///
@@ -87,10 +87,10 @@ class SandboxMode {
   template <class... Handlers>
   constexpr decltype(auto) visit(Handlers&&... handlers) const {
     using Visitor = detail::Overloaded<std::decay_t<Handlers>...>;
-    static_assert(
-        std::is_invocable_v<Visitor&, ReadOnly> && std::is_invocable_v<Visitor&, WorkspaceWrite> &&
-            std::is_invocable_v<Visitor&, DangerFullAccess>,
-        "cordon: visiting a SandboxMode must handle ReadOnly, WorkspaceWrite and DangerFullAccess; add the missing one");
+    static_assert(std::is_invocable_v<Visitor&, ReadOnly> && std::is_invocable_v<Visitor&, WorkspaceWrite> &&
+                      std::is_invocable_v<Visitor&, DangerFullAccess>,
+                  "cordon: visiting a SandboxMode must handle ReadOnly, WorkspaceWrite and DangerFullAccess; add the "
+                  "missing one");
     return std::visit(Visitor{std::forward<Handlers>(handlers)...}, mode_);
   }
 

@@ -153,10 +153,11 @@ class Listener {
 };
 
 /// Makes a terminal, and a process for which it is the controlling one; `body` runs there and gives its exit status.
+/// What it wrote there comes back as its output.
 template <class Body>
-int on_a_terminal(Body&& body) {
+Attempt on_a_terminal(Body&& body) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return -1;
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return {};
   const std::string name = ::ptsname(terminal);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -167,13 +168,15 @@ int on_a_terminal(Body&& body) {
     for (int fd : {0, 1, 2}) ::dup2(own, fd);
     ::_exit(body());
   }
+  Attempt attempt;
   std::array<char, 4096> shown;
-  while (::read(terminal, shown.data(), shown.size()) > 0) {  // ends with an error once the terminal has no process
-  }
+  for (ssize_t got = 0; (got = ::read(terminal, shown.data(), shown.size())) > 0;)  // an error: it has no process left
+    attempt.out.append(shown.data(), static_cast<std::size_t>(got));
   int status = 0;
   ::waitpid(child, &status, 0);
   ::close(terminal);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  attempt.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return attempt;
 }
 
 template <class U>
@@ -256,6 +259,16 @@ TEMPLATE_LIST_TEST_CASE("A command lives in namespaces of its own (lessons 4)", 
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("A command with a process table of its own sees nobody else's processes", "[escape]",
+                        Confinements) {
+  const Place place;
+  if (!own_processes<TestType> || !usable<TestType>(place)) return;
+  const std::string harness_directory = "/proc/" + std::to_string(::getpid());
+  CHECK_FALSE(run_under<TestType>(place, cordon::Argv({"/bin/ls", "-d", harness_directory})).succeeded());
+  CHECK(run_under<TestType>(place, cordon::Argv({"/bin/sh", "-c", "test -d /proc/$$ && test -r /proc/self/status"}))
+            .succeeded());
+}
+
 TEMPLATE_LIST_TEST_CASE("A process that swaps a directory for a symlink wins no race", "[escape]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
@@ -310,10 +323,19 @@ TEMPLATE_LIST_TEST_CASE("Nothing can be typed into the caller's terminal (F67)",
       return 98;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
   };
-  if (on_a_terminal([&] { return spawned_with_the_terminal(confined.command().elements()); }) != 0)
+  if (!on_a_terminal([&] { return spawned_with_the_terminal(confined.command().elements()); }).succeeded())
     WARN("typing into a terminal is switched off here (dev.tty.legacy_tiocsti), so nothing is shown by this test");
-  CHECK(on_a_terminal([&] { return attempt_of(harness<TestType>().run(confined, plain_options())).status; }) == 1);
-  CHECK(on_a_terminal([&] { return spawned_with_the_terminal(confined.argv()); }) == 1);
+  const Attempt by_cordon = on_a_terminal([&] {
+    const Attempt attempt = attempt_of(harness<TestType>().run(confined, plain_options()));
+    (void)!::write(1, attempt.out.data(), attempt.out.size());
+    return attempt.status;
+  });
+  const Attempt by_another = on_a_terminal([&] { return spawned_with_the_terminal(confined.argv()); });
+  for (const Attempt& attempt : {by_cordon, by_another}) {
+    INFO(attempt.out);
+    CHECK(attempt.status == 1);
+    CHECK(attempt.out.find("refused: terminals") != std::string::npos);
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("Device nodes and set-uid programs that lie about are dead inside", "[escape]", Confinements) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 
-// abi_clamp N PROGRAM [ARGUMENT…]: runs PROGRAM so that the kernel's Landlock looks like ABI N. Below 1 there is none: 0
-// answers ENOSYS (not built in), any negative number EOPNOTSUPP (switched off). For tests: a supervisor answers
-// landlock_create_ruleset and landlock_restrict_self by seccomp user notification. What ABI N does not know is refused as
-// such a kernel refuses it; what it knows is passed on, so that it is really enforced.
+// abi_clamp N PROGRAM [ARGUMENT…]: runs PROGRAM so that the kernel's Landlock looks like ABI N. Below 1 there is none:
+// 0 answers ENOSYS (not built in), any negative number EOPNOTSUPP (switched off). For tests: a supervisor answers
+// landlock_create_ruleset and landlock_restrict_self by seccomp user notification. What ABI N does not know is refused
+// as such a kernel refuses it; what it knows is passed on, so that it is really enforced.
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -81,8 +81,8 @@ int receive_fd(int socket) {
                                      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
                                      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
   sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  const int listener = static_cast<int>(
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+  const int listener =
+      static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
   if (listener < 0 || !send_fd(socket, listener)) ::_exit(setup_failed);
   ::close(listener);
   ::execvp(argv[0], argv);
@@ -98,7 +98,8 @@ int answer_to_create(int abi, const seccomp_notif& request) {
   iovec remote{reinterpret_cast<void*>(request.data.args[0]), size};
   if (size != 0 && ::process_vm_readv(static_cast<pid_t>(request.pid), &local, 1, &remote, 1, 0) < 0) return EFAULT;
   const std::size_t known_size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-  if (std::any_of(attribute.begin() + static_cast<std::ptrdiff_t>(known_size), attribute.end(), [](unsigned char b) { return b != 0; }))
+  if (std::any_of(attribute.begin() + static_cast<std::ptrdiff_t>(known_size), attribute.end(),
+                  [](unsigned char b) { return b != 0; }))
     return E2BIG;
   std::array<std::uint64_t, 3> words{};
   std::memcpy(words.data(), attribute.data(), sizeof words);

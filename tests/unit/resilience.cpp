@@ -2,6 +2,7 @@
 
 // The launch path against a kernel that refuses each of its steps in turn.
 
+#include <cordon/backend/in_process.hpp>
 #include <cordon/process/spawn.hpp>
 
 #include "support/catch.hpp"
@@ -20,10 +21,13 @@ struct FakeKernel {
   static inline int count = 0;
   static inline long refused = -1;  ///< the system call that did fail
   static inline bool started = false;
+  static inline bool in_child = false;
+  static inline bool cloned = false;  ///< the child made the call that failed
 
   __attribute__((no_sanitize("address", "undefined", "thread"))) static bool refuses(long number) noexcept {
     if (++count != refuse_at) return false;
     refused = number;
+    cloned = in_child;
     return true;
   }
 
@@ -46,7 +50,9 @@ struct FakeKernel {
 
   static long clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* pidfd) noexcept {
     if (refuses(SYS_clone)) return -refusal;
+    in_child = true;
     const long pid = cordon::os::Kernel::clone(entry, stack_top, flags, argument, pidfd);
+    in_child = false;
     started = true;
     return pid;
   }
@@ -60,6 +66,24 @@ struct FakeKernel {
   }
 };
 
+/// A launch in which one step of the confinement is a system call that no kernel has.
+class WithOneStepRefused final : public process::Launch {
+ public:
+  WithOneStepRefused(std::unique_ptr<process::Launch> launch, std::size_t at)
+      : launch_(std::move(launch)), setup_(launch_->setup()) {
+    setup_.confinement.at(at).number = -1;
+  }
+  [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
+  [[nodiscard]] process::Ending exec_failed(int error) const override { return launch_->exec_failed(error); }
+  [[nodiscard]] process::Ending settle(std::optional<cordon::os::WaitStatus> status, std::string_view text) override {
+    return launch_->settle(status, text);
+  }
+
+ private:
+  std::unique_ptr<process::Launch> launch_;
+  process::ChildSetup setup_;
+};
+
 process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions options = {}) {
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   const std::string directory = "/";
@@ -69,12 +93,13 @@ process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions op
 }
 
 /// The words that name the step which a system call belongs to.
-std::string step_of(long number) {
+/// `cloned`: the call was made by the child.
+std::string step_of(long number, bool cloned) {
   switch (number) {
     case SYS_pipe2:
       return "making a pipe";
     case SYS_openat:
-      return "opening /dev/null";
+      return cloned ? "descriptors" : "opening /dev/null";
     case SYS_clone:
       return "clone";
     case SYS_dup3:
@@ -124,7 +149,7 @@ TEST_CASE("A launch that is refused any one step throws, names the step, runs no
     ++refusals;
     INFO("refused: call " << at << ", system call " << FakeKernel::refused << ": " << message);
     CHECK(message.find(cordon::detail::error_text(EMFILE)) != std::string::npos);
-    CHECK(message.find(step_of(FakeKernel::refused)) != std::string::npos);
+    CHECK(message.find(step_of(FakeKernel::refused, FakeKernel::cloned)) != std::string::npos);
     CHECK_FALSE(support::exists(marker));
     CHECK(support::open_descriptors() == descriptors);
     CHECK(support::no_child_is_left());
@@ -133,6 +158,57 @@ TEST_CASE("A launch that is refused any one step throws, names the step, runs no
   FakeKernel::reset(0);
   // 3 or 4 pipes and their copies, the clone, 5 descriptors, the session, 62 signal actions, the directory.
   CHECK(refusals > 75);
+}
+
+TEST_CASE("A confinement step that is refused fails the sandbox: the command does not run, the step has its name") {
+  using cordon::in_process::Job;
+  const bool entering = GENERATE(false, true);  // namespaces that are there, or to be made in the child
+  const support::TempDirectory directory;
+  Job job;
+  job.layers = {.mounts = true, .landlock = true};
+  job.writable = true;
+  job.scope.workspace_root = directory.path();
+  const int abi = cordon::in_process::Machine::here().landlock_abi;
+  if (abi == 0) return;
+  std::shared_ptr<const cordon::in_process::Prepared> prepared;
+  try {
+    prepared = cordon::in_process::Preparations::make(job, abi);
+  } catch (const cordon::SandboxUnavailableError& error) {
+    WARN("SKIPPED: " << error.what());
+    return;
+  }
+  if (!entering) {
+    auto rules_only = std::make_shared<cordon::in_process::Prepared>();
+    rules_only->ruleset = cordon::os::Fd(cordon::in_process::make_ruleset(job, abi));
+    prepared = rules_only;
+  }
+  const std::string marker = directory.path() + "/marker";
+  const cordon::Argv command({"/bin/sh", "-c", "echo ran >" + marker});
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  const auto launch = [&] {
+    return std::make_unique<cordon::in_process::Launch>(job, prepared,
+                                                        process::LaunchRequest{command, environment, directory.path()});
+  };
+  const std::size_t steps = launch()->setup().confinement.size();
+  CHECK(steps > (entering ? 6U : 12U));
+  for (std::size_t at = 0; at != steps; ++at) {
+    auto broken = std::make_unique<WithOneStepRefused>(launch(), at);
+    const process::Stage stage = broken->setup().confinement[at].stage;
+    INFO("step " << at << ", " << name(stage));
+    try {
+      const auto done = process::launch_command<cordon::os::Kernel>(std::move(broken), {}).wait();
+      const auto* failure = std::get_if<cordon::RunnerFailure>(&done.ending);
+      REQUIRE(failure != nullptr);
+      CHECK(process::confines(stage));
+      CHECK(failure->stage == name(stage));
+      CHECK(failure->error == ENOSYS);
+    } catch (const cordon::SpawnError& error) {
+      CHECK_FALSE(process::confines(stage));
+      CHECK(error.error() == ENOSYS);
+    }
+    CHECK_FALSE(support::exists(marker));
+    CHECK(support::no_child_is_left());
+  }
 }
 
 TEST_CASE("A copied descriptor that can't be had is called by its name") {

@@ -429,22 +429,20 @@ TEST_CASE("F61: a command outlives the thread that started it") {
   CHECK(support::exited_with(child->wait(), 8));
 }
 
-TEST_CASE("A program that ignores SIGCHLD is told that the exit status is lost, instead of getting a made-up one") {
+TEST_CASE("A program that ignores SIGCHLD gets the exit status, or is told that it is lost, but never a made-up one") {
   struct sigaction ignore {};
   struct sigaction before {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGCHLD, &ignore, &before);
-  int error = 0;
-  std::string message;
+  bool told = false;
+  bool got = false;
   try {
-    (void)run(Argv({"true"}));
-  } catch (const SpawnError& lost) {
-    error = lost.error();
-    message = lost.what();
+    got = support::exited_with(run(Argv({"/bin/sh", "-c", "exit 9"})), 9);
+  } catch (const SpawnError& lost) {  // Linux before 6.15
+    told = lost.error() == ECHILD && std::string(lost.what()).find("SIGCHLD") != std::string::npos;
   }
   ::sigaction(SIGCHLD, &before, nullptr);
-  CHECK(error == ECHILD);
-  CHECK(message.find("SIGCHLD") != std::string::npos);
+  CHECK((got || told));
 }
 
 TEST_CASE("The candidates of a lookup are the absolute directories of PATH, in order") {

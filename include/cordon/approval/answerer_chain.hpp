@@ -28,8 +28,7 @@ class AnswererChain {
   static constexpr std::size_t size = sizeof...(Answerers);
 
   AnswererChain() = default;
-  explicit AnswererChain(Answerers... answerers)
-    requires(sizeof...(Answerers) > 0)
+  explicit AnswererChain(Answerers... answerers) requires(sizeof...(Answerers) > 0)
       : answerers_(std::move(answerers)...) {}
 
  private:

@@ -65,7 +65,9 @@ concept NamedBackend = requires {
 
 /// It says at compile time whether it can ever be full in mode M.
 template <class B, class M>
-concept KnowsItsLimits = requires { requires std::same_as<decltype(B::template can_be_full<M>), const bool>; };
+concept KnowsItsLimits = requires {
+  requires std::same_as<decltype(B::template can_be_full<M>), const bool>;
+};
 
 /// It can find out whether it works under a policy.
 template <class B, class M>
@@ -82,7 +84,8 @@ concept WrapsUnder = requires(B& backend, const Policy<M>& policy, const Argv& a
 /// It forgets what it learned when a runner turned out not to work.
 template <class B>
 concept ForgetsVerdicts = requires(B& backend) {
-  { backend.invalidate() } noexcept;
+  { backend.invalidate() }
+  noexcept;
 };
 
 /// A policy type that confines commands. Satisfied by Refuse, Bubblewrap, FirstUsable and your own types.
@@ -94,8 +97,8 @@ concept ForgetsVerdicts = requires(B& backend) {
 ///  - `probe` and `wrap` may be called from several threads at once.
 template <class B>
 concept Backend = TaggedAsBackend<B> && NamedBackend<B> && std::movable<B> && ForgetsVerdicts<B> &&
-                  KnowsItsLimits<B, ReadOnly> && KnowsItsLimits<B, WorkspaceWrite> && ProbesUnder<B, ReadOnly> &&
-                  ProbesUnder<B, WorkspaceWrite> && WrapsUnder<B, ReadOnly> && WrapsUnder<B, WorkspaceWrite>;
+    KnowsItsLimits<B, ReadOnly> && KnowsItsLimits<B, WorkspaceWrite> && ProbesUnder<B, ReadOnly> &&
+    ProbesUnder<B, WorkspaceWrite> && WrapsUnder<B, ReadOnly> && WrapsUnder<B, WorkspaceWrite>;
 
 /// The protected paths that are not direct children of a writable root: a command that renames the directory above them
 /// can put others in their place (F35).

@@ -12,6 +12,8 @@
 // user namespace; /dev is made read-only before bubblewrap binds the device nodes (root owns them, and could chmod the
 // host's /dev/null); and /proc is remounted read-only.
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/escape_probe.hpp>
@@ -27,8 +29,6 @@
 #include <cordon/process/spawn.hpp>
 #include <cordon/runner/grammar.hpp>
 #include <cordon/runner/self.hpp>
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -46,9 +46,9 @@ struct Job {
   std::string binary;  ///< absolute
   bool writable = false;
   PolicyScope scope;
-  bool guarded = false;  ///< the program is its own runner, and Landlock can close what mounts leave open
+  bool guarded = false;    ///< the program is its own runner, and Landlock can close what mounts leave open
   bool all_rules = false;  ///< the guard's rules cover every right, not only what the mounts leave open
-  bool root = false;     ///< the caller is uid 0
+  bool root = false;       ///< the caller is uid 0
   std::chrono::milliseconds start_limit{10000};
 };
 
@@ -73,8 +73,8 @@ struct Job {
   const bool broad = !mounts.empty() && mounts.front().path == "/";
   if (broad) mounts.erase(mounts.begin());
 
-  std::vector<std::string> options{broad ? "--bind" : "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid",
-                                   "--proc", "/proc"};
+  std::vector<std::string> options{
+      broad ? "--bind" : "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc"};
   const auto add = [&](std::initializer_list<std::string> words) { options.insert(options.end(), words); };
   if (job.root) add({"--remount-ro", "/proc", "--unshare-user", "--cap-drop", "ALL"});
   add({"--unshare-ipc", "--new-session"});
@@ -108,11 +108,13 @@ struct Job {
   calls.push_back({SYS_mount, {0, os::arg("/"), 0, MS_REC | MS_PRIVATE, 0}, Stage::mount});
   calls.push_back({SYS_mount, {os::arg("/dev"), os::arg("/dev"), 0, MS_BIND | MS_REC, 0}, Stage::mount});
   if (os::has_mount_setattr<os::Kernel>())
-    calls.push_back({os::mount_setattr_number,
-                     {AT_FDCWD, os::arg("/dev"), os::at_recursive, os::arg(&os::read_only_mount), sizeof os::read_only_mount},
-                     Stage::mount});
+    calls.push_back(
+        {os::mount_setattr_number,
+         {AT_FDCWD, os::arg("/dev"), os::at_recursive, os::arg(&os::read_only_mount), sizeof os::read_only_mount},
+         Stage::mount});
   else
-    calls.push_back({SYS_mount, {0, os::arg("/dev"), 0, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID, 0}, Stage::mount});
+    calls.push_back(
+        {SYS_mount, {0, os::arg("/dev"), 0, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID, 0}, Stage::mount});
   return calls;
 }
 
@@ -136,7 +138,8 @@ struct Job {
     text = text.substr(0, end + 1);
     const auto start = text.rfind('\n');
     std::string line(start == std::string_view::npos ? text : text.substr(start + 1));
-    std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
     if (line.find_first_not_of(' ') != std::string::npos) return line;
     text = start == std::string_view::npos ? std::string_view() : text.substr(0, start);
   }
@@ -146,7 +149,8 @@ struct Job {
 /// One bubblewrap sandbox being set up and followed.
 ///
 /// Evidence, none of it within reach of the command: bubblewrap's JSON status (the command ran if there is an exit
-/// code), the gate that bubblewrap reads once its mounts are done, and the guard's status record. Source: bubblewrap.md.
+/// code), the gate that bubblewrap reads once its mounts are done, and the guard's status record. Source:
+/// bubblewrap.md.
 class Launch final : public process::Launch {
   using K = os::Kernel;
 
@@ -157,9 +161,9 @@ class Launch final : public process::Launch {
     std::vector<std::string> rest;
     const auto give = [&](long fd, const char* what) {
       if (fd < 0)
-        throw SpawnError("can't start bubblewrap: " + std::string(what) + ": " +
-                             detail::error_text(static_cast<int>(-fd)),
-                         static_cast<int>(-fd));
+        throw SpawnError(
+            "can't start bubblewrap: " + std::string(what) + ": " + detail::error_text(static_cast<int>(-fd)),
+            static_cast<int>(-fd));
       far_.emplace_back(fd);
       return std::to_string(first_number + far_.size());  // the options' memory file comes first
     };
@@ -264,8 +268,9 @@ class Launch final : public process::Launch {
     } else if (!exit_code && !(status && status->signalled)) {
       return refused_by_exec(error_text) ? not_executable(error_text) : never_ran(error_text);
     }
-    if (exit_code) return *exit_code > 128 && *exit_code <= 128 + 64 ? process::Ending(process::Signalled{*exit_code - 128})
-                                                                     : process::Ending(process::Exited{*exit_code});
+    if (exit_code)
+      return *exit_code > 128 && *exit_code <= 128 + 64 ? process::Ending(process::Signalled{*exit_code - 128})
+                                                        : process::Ending(process::Exited{*exit_code});
     return process::ending_or_throw(status);
   }
 
@@ -328,8 +333,9 @@ class Plan final : public process::LaunchPlan {
     std::string_view remedy;
   };
   static constexpr std::array<Known, 8> known{
-      Known{"RTM_NEWADDR", "this host's security module refuses user namespaces their network set-up (F1); give bwrap a "
-                           "profile that allows user namespaces"},
+      Known{"RTM_NEWADDR",
+            "this host's security module refuses user namespaces their network set-up (F1); give bwrap a "
+            "profile that allows user namespaces"},
       Known{"overflowuid", "this service hides /proc/sys from bwrap (F2); make it readable for the service"},
       Known{"Failed to make / slave", "this container may not change mount propagation (F6); allow mount calls in it"},
       Known{"fchdir to oldroot", "this environment only emulates a root (F8); run on a real Linux kernel"},
@@ -345,7 +351,7 @@ class Plan final : public process::LaunchPlan {
 }  // namespace bubblewrap
 
 struct BubblewrapOptions {
-  std::string binary = {};                           ///< absolute; empty: the first usable `bwrap` along this process's PATH
+  std::string binary = {};                      ///< absolute; empty: the first usable `bwrap` along this process's PATH
   std::chrono::milliseconds probe_limit{5000};  ///< a probe that takes longer means: unusable (SBX-24)
   /// Take the whole of Landlock as a second layer, not only what bubblewrap leaves open; unusable when that can't be.
   bool with_landlock = false;
@@ -376,8 +382,10 @@ class Bubblewrap {
   [[nodiscard]] Availability probe(const Policy<M>& policy) {
     const std::string binary = binary_for(policy.scope());
     if (binary.empty())
-      return Availability::unusable("bubblewrap was not found: " + (binaries_.empty() ? refused_ : binaries_.front() + " lies in the workspace or a writable root"),
-                                    "install bubblewrap, in a directory that commands can't write");
+      return Availability::unusable(
+          "bubblewrap was not found: " +
+              (binaries_.empty() ? refused_ : binaries_.front() + " lies in the workspace or a writable root"),
+          "install bubblewrap, in a directory that commands can't write");
     ProbeKey key = ProbeKey::of(policy);
     key.runner = binary;
     return cache_.get(key, [&] { return probe_now<M>(policy, binary); });
@@ -388,8 +396,9 @@ class Bubblewrap {
     const bubblewrap::Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>);
     const Availability verdict = probe(policy);
     if (const auto* problem = verdict.problem())
-      throw SandboxUnavailableError("mode " + std::string(M::name) + " needs a sandbox, and bubblewrap can't give one: " +
-                                    problem->reason + "; " + problem->remedy);
+      throw SandboxUnavailableError("mode " + std::string(M::name) +
+                                    " needs a sandbox, and bubblewrap can't give one: " + problem->reason + "; " +
+                                    problem->remedy);
     Confinement result{plain_argv(job, command),
                        options_.with_landlock ? "bubblewrap+landlock" : std::string(name),
                        *verdict.enforcement(),
@@ -446,7 +455,8 @@ class Bubblewrap {
     if (std::find(binaries_.begin(), binaries_.end(), found) == binaries_.end()) binaries_.push_back(found);
   }
 
-  /// The first binary that no command under this scope could have put there, in whatever mode; empty when there is none.
+  /// The first binary that no command under this scope could have put there, in whatever mode; empty when there is
+  /// none.
   [[nodiscard]] std::string binary_for(const PolicyScope& scope) const {
     std::vector<std::string> roots = scope.extra_roots;
     roots.push_back(scope.workspace_root);
@@ -523,7 +533,8 @@ class Bubblewrap {
         return Availability::unusable("bubblewrap (" + binary + ") failed at " + failure->stage + ": " + why,
                                       bubblewrap::remedy_for(why));
       }
-      return attempt.verdict<M>(*done, EffectSet::all() - (job.guarded ? EffectSet{} : EffectSet{FileEffect::fifo_write}));
+      return attempt.verdict<M>(*done,
+                                EffectSet::all() - (job.guarded ? EffectSet{} : EffectSet{FileEffect::fifo_write}));
     } catch (const Error& error) {
       return Availability::unusable(error.what(), bubblewrap::remedy_for(error.what()));
     }

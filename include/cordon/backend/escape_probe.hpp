@@ -26,14 +26,16 @@ class EscapeProbe {
       error_ = "no temporary directory can be made";
       return;
     }
-    for (const char* directory : {"/in", "/in/kept", "/in2", "/out"}) step(os::make_directory(scratch_.path() + directory));
+    for (const char* directory : {"/in", "/in/kept", "/in2", "/out"})
+      step(os::make_directory(scratch_.path() + directory));
     for (const char* file : {"/out/grown", "/out/cut", "/out/removed", "/out/moved", "/out/changed"})
       step(os::create_file(scratch_.path() + file, content));
     step(os::make_fifo(outside("fifo")));
     if (!error_.empty()) return;
     if (const long fd = os::open_file<os::Kernel>(outside("fifo").c_str(), O_RDONLY | O_NONBLOCK); fd >= 0)
       fifo_ = os::Fd(fd);
-    broad_ = like.workspace_root == "/" || std::find(like.extra_roots.begin(), like.extra_roots.end(), "/") != like.extra_roots.end();
+    broad_ = like.workspace_root == "/" ||
+             std::find(like.extra_roots.begin(), like.extra_roots.end(), "/") != like.extra_roots.end();
     scope_.workspace_root = scratch_.path() + "/in";
     if (!like.extra_roots.empty()) scope_.extra_roots = {broad_ ? std::string("/") : scratch_.path() + "/in2"};
     if (like.workspace_root == "/") scope_.workspace_root = "/";
@@ -43,7 +45,9 @@ class EscapeProbe {
   /// Empty when the scratch directory is ready.
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
   [[nodiscard]] const PolicyScope& scope() const noexcept { return scope_; }
-  [[nodiscard]] static std::vector<std::string> environment() { return {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}; }
+  [[nodiscard]] static std::vector<std::string> environment() {
+    return {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"};
+  }
 
   [[nodiscard]] Argv argv() const {
     static constexpr const char* script = R"(exec 2>/dev/null
@@ -76,16 +80,16 @@ echo done)";
   [[nodiscard]] Availability verdict(const process::Completed& done, EffectSet claimed) const {
     const std::string said = done.out.text();
     if (const auto* refused = std::get_if<process::NotExecutable>(&done.ending))
-      return Availability::unusable("the probe's /bin/sh can't be executed in it: " + detail::error_text(refused->error),
-                                    "make a POSIX shell available at /bin/sh");
+      return Availability::unusable(
+          "the probe's /bin/sh can't be executed in it: " + detail::error_text(refused->error),
+          "make a POSIX shell available at /bin/sh");
     if (said.find("done\n") == std::string::npos)
       return Availability::unusable("the probe's script did not run to its end", "see whether /bin/sh works in it");
     if (said.find("sink\n") == std::string::npos)
       return Availability::unusable("it refuses writes to /dev/null, which every mode allows", remedy);
     if (os::exists(scratch_.path() + "/in/landed") != (writable_ || broad_))
-      return Availability::unusable(writable_ ? "a write inside the workspace did not land"
-                                              : "a write landed in a read-only workspace",
-                                    remedy);
+      return Availability::unusable(
+          writable_ ? "a write inside the workspace did not land" : "a write landed in a read-only workspace", remedy);
     if (!scope_.protected_paths.empty() && writable_ && os::exists(scratch_.path() + "/in/kept/landed"))
       return Availability::unusable("a write landed in a protected path", remedy);
     if (broad_) return Availability::usable(Enforcement::of<M>(claimed));
@@ -105,7 +109,8 @@ echo done)";
     const EffectSet basics{FileEffect::create, FileEffect::write, FileEffect::truncate, FileEffect::remove,
                            FileEffect::rename_link};
     if (const EffectSet broken = escaped & basics; !broken.empty())
-      return Availability::unusable("it did not hold: the probe could " + to_string(broken) + " outside its roots", remedy);
+      return Availability::unusable("it did not hold: the probe could " + to_string(broken) + " outside its roots",
+                                    remedy);
     return Availability::usable(Enforcement::of<M>(claimed - escaped));
   }
 
@@ -116,7 +121,9 @@ echo done)";
   void step(long result) {
     if (result < 0 && error_.empty()) error_ = detail::error_text(static_cast<int>(-result));
   }
-  [[nodiscard]] std::string outside(std::string_view name) const { return scratch_.path() + "/out/" + std::string(name); }
+  [[nodiscard]] std::string outside(std::string_view name) const {
+    return scratch_.path() + "/out/" + std::string(name);
+  }
   [[nodiscard]] std::uint64_t size(std::string_view name) const {
     os::FileFacts facts;
     (void)os::stat_path(outside(name), facts);

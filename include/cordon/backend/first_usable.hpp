@@ -9,14 +9,16 @@
 
 namespace cordon {
 
-/// Tries backends in order; the first whose probe succeeds confines. When none does, SandboxUnavailableError names every
-/// one with its reason. A backend's probe remembers its verdict, so the walk is cheap after the first time.
+/// Tries backends in order; the first whose probe succeeds confines. When none does, SandboxUnavailableError names
+/// every one with its reason. A backend's probe remembers its verdict, so the walk is cheap after the first time.
 template <class... Backends>
 class FirstUsable {
-  static_assert(sizeof...(Backends) > 0, "cordon: FirstUsable<...> needs at least one backend; write cordon::Refuse for none");
-  static_assert((Backend<Backends> && ...),
-                "cordon: every argument of FirstUsable<...> must be a cordon::Backend; write "
-                "`using cordon_concept = cordon::BackendTag` in it, and the members that cordon/backend/backend.hpp lists");
+  static_assert(sizeof...(Backends) > 0,
+                "cordon: FirstUsable<...> needs at least one backend; write cordon::Refuse for none");
+  static_assert(
+      (Backend<Backends> && ...),
+      "cordon: every argument of FirstUsable<...> must be a cordon::Backend; write "
+      "`using cordon_concept = cordon::BackendTag` in it, and the members that cordon/backend/backend.hpp lists");
 
  public:
   using cordon_concept = BackendTag;
@@ -25,9 +27,7 @@ class FirstUsable {
   static constexpr bool can_be_full = (Backends::template can_be_full<M> || ...);
 
   FirstUsable() = default;
-  explicit FirstUsable(Backends... backends)
-    requires(sizeof...(Backends) > 0)
-      : backends_(std::move(backends)...) {}
+  explicit FirstUsable(Backends... backends) requires(sizeof...(Backends) > 0) : backends_(std::move(backends)...) {}
 
   template <ConfinedMode M>
   [[nodiscard]] Availability probe(const Policy<M>& policy) {
@@ -35,7 +35,8 @@ class FirstUsable {
     Availability found = Availability::unusable("", "");
     const bool any = std::apply(
         [&](auto&... backend) {
-          return (try_one(backend, policy, problems, [&](auto&, const Availability& verdict) { found = verdict; }) || ...);
+          return (try_one(backend, policy, problems, [&](auto&, const Availability& verdict) { found = verdict; }) ||
+                  ...);
         },
         backends_);
     return any ? found : Availability::unusable(problems.reasons, problems.remedies);
@@ -47,7 +48,8 @@ class FirstUsable {
     std::optional<Confinement> result;
     std::apply(
         [&](auto&... backend) {
-          (try_one(backend, policy, problems, [&](auto& usable, const Availability&) { result = usable.wrap(policy, command); }) ||
+          (try_one(backend, policy, problems,
+                   [&](auto& usable, const Availability&) { result = usable.wrap(policy, command); }) ||
            ...);
         },
         backends_);

@@ -72,8 +72,8 @@ struct Job {
   Layers layers;
   bool writable = false;
   PolicyScope scope;
-  std::string temp;           ///< becomes /tmp; empty: /tmp stays what it is
-  std::string shared_memory;  ///< becomes /dev/shm; empty: /dev/shm stays what it is
+  std::string temp;                      ///< becomes /tmp; empty: /tmp stays what it is
+  std::string shared_memory;             ///< becomes /dev/shm; empty: /dev/shm stays what it is
   std::vector<std::string> shared_temp;  ///< directories of the host that Landlock alone has to grant for temp files
 };
 
@@ -136,8 +136,8 @@ class Steps {
 class Writer {
   static constexpr std::string_view terminals = "/dev/pts";
   static constexpr std::string_view multiplexer = "/dev/ptmx";
-  static constexpr std::uint64_t terminal_rights = os::landlock::read_rights | os::landlock::write_file |
-                                                   os::landlock::truncate | os::landlock::ioctl_dev;
+  static constexpr std::uint64_t terminal_rights =
+      os::landlock::read_rights | os::landlock::write_file | os::landlock::truncate | os::landlock::ioctl_dev;
 
  public:
   Writer(const Job& job, const Machine& machine, Steps& steps, int first_free)
@@ -150,15 +150,16 @@ class Writer {
     write_file("/proc/self/gid_map", std::to_string(machine_.gid) + " " + std::to_string(machine_.gid) + " 1");
   }
 
-  /// The whole tree read-only, with the writable places put over it. A read-only mount lets devices be written, so where
-  /// Landlock does not govern them the tree is without devices too, and the sinks are put over it. Terminals can't be
-  /// put there: a terminal multiplexer only works on its own file system, so the sandbox gets one. The rules for that one
-  /// are added to the Landlock ruleset in descriptor `ruleset` (-1: none).
+  /// The whole tree read-only, with the writable places put over it. A read-only mount lets devices be written, so
+  /// where Landlock does not govern them the tree is without devices too, and the sinks are put over it. Terminals
+  /// can't be put there: a terminal multiplexer only works on its own file system, so the sandbox gets one. The rules
+  /// for that one are added to the Landlock ruleset in descriptor `ruleset` (-1: none).
   void mounts(int ruleset) {
     const bool without_devices = !job_.layers.landlock || machine_.landlock_abi < 5;
-    const auto set_attributes = [&](long directory, const char* path, long flags, const os::MountAttributes& attributes) {
-      steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags, os::arg(&attributes),
-                  sizeof attributes);
+    const auto set_attributes = [&](long directory, const char* path, long flags,
+                                    const os::MountAttributes& attributes) {
+      steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags,
+                  os::arg(&attributes), sizeof attributes);
     };
     set_attributes(AT_FDCWD, "/", os::at_recursive, os::private_mount);
 
@@ -241,8 +242,8 @@ class Writer {
     steps_.call(Stage::mount, SYS_sendmsg, socket, os::arg(&message), MSG_NOSIGNAL);
   }
 
-  /// No capability but, for uid 0, the one to write files of other users in the workspace; and none regained, neither by
-  /// uid 0 nor by a program's file. Source: capabilities(7). The bounding set is left alone: with no_new_privs and
+  /// No capability but, for uid 0, the one to write files of other users in the workspace; and none regained, neither
+  /// by uid 0 nor by a program's file. Source: capabilities(7). The bounding set is left alone: with no_new_privs and
   /// SECBIT_NOROOT locked nothing reads it any more, and dropping it costs as much as a tenth of a spawn.
   void drop_privileges(bool in_own_namespace) {
     using process::Stage;
@@ -341,7 +342,8 @@ class Writer {
     if (result < 0 && !(optional && result == -ENOENT) && failed == 0) failed = result;
   };
   grant("/", ll::read_rights, false);
-  for (std::string_view sink : sinks) grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
+  for (std::string_view sink : sinks)
+    grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
   for (const std::string& root : writable_roots(job)) grant(root, writing, false);
   for (const std::string& own : {job.temp, job.shared_memory})
     if (!own.empty()) grant(own, writing, false);
@@ -362,7 +364,8 @@ class NamespaceLaunch final : public process::Launch {
  public:
   NamespaceLaunch(const Job& job, const os::Fd& ruleset) {
     if (const long made = os::make_socket_pair<K>(sockets_); made < 0)
-      throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)), static_cast<int>(-made));
+      throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)),
+                       static_cast<int>(-made));
     setup_.working_directory = "/";
     setup_.descriptors = {sockets_.write.get()};
     if (ruleset) setup_.descriptors.push_back(ruleset.get());
@@ -399,9 +402,9 @@ class NamespaceLaunch final : public process::Launch {
   bool own_users_ = false;
 };
 
-/// What was prepared before, for the same job over the same files and the same table of mounts. A Landlock rule speaks of
-/// an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or went since needs
-/// new ones. Commands of one job share its namespaces: they may change the same files anyway. Thread-safe.
+/// What was prepared before, for the same job over the same files and the same table of mounts. A Landlock rule speaks
+/// of an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or went since
+/// needs new ones. Commands of one job share its namespaces: they may change the same files anyway. Thread-safe.
 class Preparations {
  public:
   /// Throws SandboxUnavailableError when the kernel refuses.
@@ -575,8 +578,8 @@ class Plan final : public process::LaunchPlan {
 }
 
 struct Options {
-  /// An absolute path to a separate runner (see the CMake function cordon_add_runner), for `ConfinedArgv::argv()`. Empty:
-  /// this program, when it is its own runner. cordon's own spawn needs neither.
+  /// An absolute path to a separate runner (see the CMake function cordon_add_runner), for `ConfinedArgv::argv()`.
+  /// Empty: this program, when it is its own runner. cordon's own spawn needs neither.
   std::string runner = {};
 };
 
@@ -629,7 +632,8 @@ class Confiner {
     Job job{.layers = L, .writable = writable, .scope = scope, .temp = {}, .shared_memory = {}, .shared_temp = {}};
     const std::vector<std::string> roots = writable_roots(job);
     const auto is_root = [&](std::string_view path) {
-      return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
+      return std::any_of(roots.begin(), roots.end(),
+                         [&](const std::string& root) { return os::is_within(path, root); });
     };
     if (temp != nullptr) {
       // Under read-only a workspace below /dev/shm has to stay in sight.
@@ -639,7 +643,8 @@ class Confiner {
       // A root below a private directory needs something to be put on.
       for (const std::string& root : roots) {
         if (!job.temp.empty() && os::is_within(root, "/tmp")) make_place(job.temp + root.substr(4), root);
-        if (!job.shared_memory.empty() && os::is_within(root, "/dev/shm")) make_place(job.shared_memory + root.substr(8), root);
+        if (!job.shared_memory.empty() && os::is_within(root, "/dev/shm"))
+          make_place(job.shared_memory + root.substr(8), root);
       }
     } else if (writable) {
       job.shared_temp = {"/tmp", "/dev/shm"};
@@ -675,12 +680,14 @@ class Confiner {
     std::vector<std::string> roots = writable_roots(job);
     roots.push_back(job.scope.workspace_root);
     const bool usable = options_.runner.starts_with('/') && os::canonical_path(options_.runner, found) == 0 &&
-                        os::executable(found) &&
-                        std::none_of(roots.begin(), roots.end(), [&](const std::string& root) { return root != "/" && os::is_within(found, root); });
+                        os::executable(found) && std::none_of(roots.begin(), roots.end(), [&](const std::string& root) {
+                          return root != "/" && os::is_within(found, root);
+                        });
     if (!usable)
-      throw SandboxUnavailableError("the runner " + options_.runner +
-                                    " is not an executable at an absolute path outside the workspace and every writable "
-                                    "root; install it where commands can't change it");
+      throw SandboxUnavailableError(
+          "the runner " + options_.runner +
+          " is not an executable at an absolute path outside the workspace and every writable "
+          "root; install it where commands can't change it");
     return found;
   }
 
@@ -709,7 +716,8 @@ class Confiner {
       auto launch = plan.prepare({script, run.environment, "/"});
       auto child = process::launch_command<K>(std::move(launch), std::move(run));
       const auto done = child.wait_for(std::chrono::seconds(5));
-      if (!done) return Availability::unusable("its probe did not end in time", "find out what makes /bin/sh hang in it");
+      if (!done)
+        return Availability::unusable("its probe did not end in time", "find out what makes /bin/sh hang in it");
       if (const auto* failure = std::get_if<RunnerFailure>(&done->ending)) return unusable_after(*failure);
       return attempt.verdict<M>(*done, governed(L, machine.landlock_abi));
     } catch (const SandboxUnavailableError& error) {
@@ -721,7 +729,8 @@ class Confiner {
   }
 
   [[nodiscard]] static Availability unusable_after(const RunnerFailure& failure) {
-    const bool namespaces = failure.stage == name(process::Stage::user_namespace) || failure.stage == name(process::Stage::mount);
+    const bool namespaces =
+        failure.stage == name(process::Stage::user_namespace) || failure.stage == name(process::Stage::mount);
     return Availability::unusable("it failed at " + failure.stage + ": " + failure.detail,
                                   namespaces ? "allow user namespaces for this user (user.max_user_namespaces, and the "
                                                "profile of a security module)"

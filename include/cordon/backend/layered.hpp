@@ -20,7 +20,8 @@ class Layered {
 
 /// Mounts govern everything but FIFOs, Landlock governs those: full from Landlock ABI 1 on. The Linux default.
 template <>
-class Layered<MountNamespace, Landlock> : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = true}> {
+class Layered<MountNamespace, Landlock>
+    : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = true}> {
  public:
   using Confiner::Confiner;
   static constexpr std::string_view name = "mount-namespace+landlock";

@@ -11,8 +11,8 @@
 
 namespace cordon {
 
-/// What a command may change, shortest path first, without the roots that lie in another one: those are writable anyway,
-/// and a command could have replaced them. A root inside a protected path is kept.
+/// What a command may change, shortest path first, without the roots that lie in another one: those are writable
+/// anyway, and a command could have replaced them. A root inside a protected path is kept.
 [[nodiscard]] inline std::vector<std::string> outermost_roots(const PolicyScope& scope, bool writable) {
   if (!writable) return {};
   std::vector<std::string> roots{scope.workspace_root};
@@ -28,8 +28,8 @@ namespace cordon {
   return outermost;
 }
 
-/// Throws SandboxUnavailableError when a path of the scope is no longer what it was resolved to: gone, or led elsewhere by a
-/// symlink that was put there since. For backends whose mounts follow symlinks.
+/// Throws SandboxUnavailableError when a path of the scope is no longer what it was resolved to: gone, or led elsewhere
+/// by a symlink that was put there since. For backends whose mounts follow symlinks.
 inline void require_unchanged(const PolicyScope& scope, bool writable) {
   std::vector<std::string> paths = outermost_roots(scope, writable);
   if (writable) paths.insert(paths.end(), scope.protected_paths.begin(), scope.protected_paths.end());

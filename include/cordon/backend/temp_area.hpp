@@ -56,7 +56,8 @@ class TempAreas {
 /// roots. What they name inside a private temp directory need not exist there (F39).
 [[nodiscard]] inline std::vector<std::string> with_temp(std::vector<std::string> entries, const std::string& temp,
                                                         const std::vector<std::string>& roots) {
-  for (const auto& [name, value] : {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
+  for (const auto& [name, value] :
+       {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
     const char* given = process::lookup(entries, name);
     const std::string leads_to = given != nullptr ? os::resolved(given) : "";
     const auto holds = [&](const std::string& root) { return os::is_within(leads_to, root); };

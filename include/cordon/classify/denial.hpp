@@ -23,9 +23,12 @@ enum class Evidence {
 
 [[nodiscard]] constexpr std::string_view name(Evidence evidence) noexcept {
   switch (evidence) {
-    case Evidence::observed: return "observed";
-    case Evidence::reported: return "reported";
-    case Evidence::inferred: return "inferred";
+    case Evidence::observed:
+      return "observed";
+    case Evidence::reported:
+      return "reported";
+    case Evidence::inferred:
+      return "inferred";
   }
   return "unknown";
 }
@@ -33,11 +36,11 @@ enum class Evidence {
 /// One thing that the sandbox refused.
 struct Denial {
   FileEffect effect = FileEffect::write;
-  std::string path = {};        ///< absolute; empty when it is not known
-  std::string error = {};       ///< the name of the errno, for example "EROFS"
-  std::string system_call = {}; ///< empty when it is not known
+  std::string path = {};         ///< absolute; empty when it is not known
+  std::string error = {};        ///< the name of the errno, for example "EROFS"
+  std::string system_call = {};  ///< empty when it is not known
   Evidence evidence = Evidence::inferred;
-  std::string grant = {};       ///< the writable root that would have let it pass; empty when none would
+  std::string grant = {};  ///< the writable root that would have let it pass; empty when none would
 
   friend bool operator==(const Denial&, const Denial&) = default;
 };
@@ -62,7 +65,8 @@ namespace detail {
 /// text, or else the last field before the final colon.
 [[nodiscard]] inline std::string path_in(std::string_view before) {
   while (before.ends_with(' ') || before.ends_with(':')) before.remove_suffix(1);
-  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>{"\u2018", "\u2019"}, {"'", "'"}, {"\"", "\""}}) {
+  for (const auto& [open, close] :
+       {std::pair<std::string_view, std::string_view>{"\u2018", "\u2019"}, {"'", "'"}, {"\"", "\""}}) {
     if (!before.ends_with(close)) continue;
     const auto start = before.substr(0, before.size() - close.size()).rfind(open);
     if (start == std::string_view::npos) continue;
@@ -105,7 +109,8 @@ namespace detail {
       denial.path = detail::path_in(line.substr(0, at));
       const std::string message = lowered.substr(0, line.substr(0, at).rfind(denial.path));
       if (!denial.path.empty())
-        denial.path = os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
+        denial.path =
+            os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
       denial.effect = detail::effect_in(message, denial.path);
       denial.grant = denial.path.empty() ? "" : os::parent_of(denial.path);
       const auto same = [&](const Denial& other) { return other.path == denial.path; };

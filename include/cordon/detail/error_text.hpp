@@ -7,6 +7,8 @@
 namespace cordon::detail {
 
 /// What errno `error` means, in the C locale's words.
-[[nodiscard]] inline std::string error_text(int error) { return std::generic_category().message(error); }
+[[nodiscard]] inline std::string error_text(int error) {
+  return std::generic_category().message(error);
+}
 
 }  // namespace cordon::detail

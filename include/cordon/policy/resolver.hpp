@@ -15,11 +15,11 @@ namespace cordon {
 /// What a caller asks for, in the caller's own spelling.
 struct PolicyRequest {
   SandboxMode mode = read_only;
-  std::string workspace_root = {};                 ///< empty: the current directory
-  std::vector<std::string> write = {};             ///< further writable roots; each must exist
-  std::vector<std::string> write_if_exists = {};   ///< further writable roots; a missing one is skipped and reported
-  std::vector<std::string> protect = {};           ///< read-only inside the writable roots; each must exist
-  bool allow_broad_root = false;              ///< "/" may be a writable root: everything but this machine's own devices
+  std::string workspace_root = {};                ///< empty: the current directory
+  std::vector<std::string> write = {};            ///< further writable roots; each must exist
+  std::vector<std::string> write_if_exists = {};  ///< further writable roots; a missing one is skipped and reported
+  std::vector<std::string> protect = {};          ///< read-only inside the writable roots; each must exist
+  bool allow_broad_root = false;  ///< "/" may be a writable root: everything but this machine's own devices
   std::optional<std::string> session_id = {};
 };
 
@@ -69,8 +69,8 @@ class PolicyResolver {
   static std::string existing(const std::string& path, std::string_view what) {
     std::string found;
     if (const int result = os::canonical_path(checked(path, what), found); result < 0)
-      throw PolicyInvalidError("the " + std::string(what) + " " + path + " can't be used: " +
-                               detail::error_text(-result) + "; create it first, or name another");
+      throw PolicyInvalidError("the " + std::string(what) + " " + path +
+                               " can't be used: " + detail::error_text(-result) + "; create it first, or name another");
     return found;
   }
 
@@ -95,16 +95,17 @@ class PolicyResolver {
     for (const os::PassedLink& link : os::links_on(spelled))
       for (const std::string& root : roots)
         if (os::is_within(link.holder, root) && !os::is_within(found, root))
-          throw PolicyInvalidError("the path " + spelled + " is led out of the writable root " + root + " by the symlink " +
-                                   link.name + " in " + link.holder + ", to " + found + "; name " + found +
-                                   " itself if that is meant");
+          throw PolicyInvalidError("the path " + spelled + " is led out of the writable root " + root +
+                                   " by the symlink " + link.name + " in " + link.holder + ", to " + found + "; name " +
+                                   found + " itself if that is meant");
   }
 
   static void add_root(PolicyScope& scope, std::string root, const PolicyRequest& request) {
     refuse_system_root(root, "writable root", request.allow_broad_root);
     os::FileFacts facts;
     if (os::stat_path(root, facts) < 0 || !(facts.directory() || facts.regular()))
-      throw PolicyInvalidError("the writable root " + root + " is neither a directory nor a regular file; name one that is");
+      throw PolicyInvalidError("the writable root " + root +
+                               " is neither a directory nor a regular file; name one that is");
     const bool known = root == scope.workspace_root ||
                        std::find(scope.extra_roots.begin(), scope.extra_roots.end(), root) != scope.extra_roots.end();
     if (!known) scope.extra_roots.push_back(std::move(root));

@@ -33,7 +33,9 @@ struct ChildEnvironment {
 
 namespace detail {
 
-[[nodiscard]] constexpr char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+[[nodiscard]] constexpr char upper(char c) noexcept {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
 [[nodiscard]] inline std::string upper(std::string_view text) {
   std::string result(text);
@@ -49,15 +51,17 @@ template <std::size_t N>
 template <std::size_t N>
 [[nodiscard]] constexpr bool starts_with_one_of(std::string_view name,
                                                 const std::array<std::string_view, N>& prefixes) noexcept {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace detail
 
 /// True for the few variables that Inherit::core passes on.
 [[nodiscard]] inline bool is_core_variable(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 15> core{"PATH", "HOME",     "USER", "LOGNAME", "USERNAME", "SHELL",  "LANG", "LANGUAGE",
-                                                  "TERM", "COLORTERM", "TZ",   "TMPDIR",  "TEMP",     "TMP", "NO_COLOR"};
+  constexpr std::array<std::string_view, 15> core{"PATH",  "HOME",   "USER",     "LOGNAME", "USERNAME",
+                                                  "SHELL", "LANG",   "LANGUAGE", "TERM",    "COLORTERM",
+                                                  "TZ",    "TMPDIR", "TEMP",     "TMP",     "NO_COLOR"};
   return name.starts_with("LC_") || detail::one_of(name, core);
 }
 
@@ -84,28 +88,56 @@ template <std::size_t N>
 
 /// True for variables that make a loader, a shell, an interpreter or git run or read something of the caller's choice.
 [[nodiscard]] inline bool injects_code(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 8> prefixes{"LD_",        "DYLD_",   "BASH_FUNC_", "GIT_CONFIG",
+  constexpr std::array<std::string_view, 8> prefixes{"LD_",       "DYLD_",   "BASH_FUNC_", "GIT_CONFIG",
                                                      "GIT_TRACE", "GIT_SSH", "MALLOC_",    "NPM_CONFIG_"};
-  constexpr std::array<std::string_view, 34> names{
-      "GLIBC_TUNABLES", "GCONV_PATH",     "LOCPATH",         "NLSPATH",         "BASH_ENV",      "ENV",
-      "SHELLOPTS",      "BASHOPTS",       "PS4",             "PROMPT_COMMAND",  "IFS",           "CDPATH",
-      "PYTHONSTARTUP",  "PYTHONPATH",     "PYTHONHOME",      "PYTHONINSPECT",   "NODE_OPTIONS",  "NODE_PATH",
-      "PERL5OPT",       "PERL5LIB",       "PERL5DB",         "RUBYOPT",         "RUBYLIB",       "JAVA_TOOL_OPTIONS",
-      "GIT_DIR",        "GIT_WORK_TREE",  "GIT_INDEX_FILE",  "GIT_EXEC_PATH",   "GIT_TEMPLATE_DIR",
-      "GIT_EDITOR",     "GIT_PAGER",      "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS"};
+  constexpr std::array<std::string_view, 34> names{"GLIBC_TUNABLES",
+                                                   "GCONV_PATH",
+                                                   "LOCPATH",
+                                                   "NLSPATH",
+                                                   "BASH_ENV",
+                                                   "ENV",
+                                                   "SHELLOPTS",
+                                                   "BASHOPTS",
+                                                   "PS4",
+                                                   "PROMPT_COMMAND",
+                                                   "IFS",
+                                                   "CDPATH",
+                                                   "PYTHONSTARTUP",
+                                                   "PYTHONPATH",
+                                                   "PYTHONHOME",
+                                                   "PYTHONINSPECT",
+                                                   "NODE_OPTIONS",
+                                                   "NODE_PATH",
+                                                   "PERL5OPT",
+                                                   "PERL5LIB",
+                                                   "PERL5DB",
+                                                   "RUBYOPT",
+                                                   "RUBYLIB",
+                                                   "JAVA_TOOL_OPTIONS",
+                                                   "GIT_DIR",
+                                                   "GIT_WORK_TREE",
+                                                   "GIT_INDEX_FILE",
+                                                   "GIT_EXEC_PATH",
+                                                   "GIT_TEMPLATE_DIR",
+                                                   "GIT_EDITOR",
+                                                   "GIT_PAGER",
+                                                   "GIT_EXTERNAL_DIFF",
+                                                   "GIT_PROXY_COMMAND",
+                                                   "GIT_ASKPASS"};
   return detail::starts_with_one_of(name, prefixes) || detail::one_of(name, names);
 }
 
 /// The environment of one command. `ambient` is the caller's ("NAME=VALUE" each). Under a confined mode variables that
-/// inject code are dropped too; with full access the command could set them itself, so they stay. Throws ArgvInvalidError
-/// for a name or a value that no environment can hold.
+/// inject code are dropped too; with full access the command could set them itself, so they stay. Throws
+/// ArgvInvalidError for a name or a value that no environment can hold.
 [[nodiscard]] inline ChildEnvironment make_environment(const EnvironmentPolicy& policy,
                                                        const std::vector<std::string>& ambient, bool confined) {
   ChildEnvironment result;
   for (const auto& [name, value] : policy.set)
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
         value.find('\0') != std::string::npos)
-      throw ArgvInvalidError("the environment variable '" + name + "' has an empty name, or '=' in its name, or a NUL byte");
+      throw ArgvInvalidError("the environment variable '" + name +
+                             "' has an empty name, or '=' in its name, or a NUL byte");
   const auto set_explicitly = [&](std::string_view name) {
     return std::any_of(policy.set.begin(), policy.set.end(), [&](const auto& entry) { return entry.first == name; });
   };
@@ -123,7 +155,8 @@ template <std::size_t N>
       result.removed.emplace_back(name);
   }
   for (auto entry = policy.set.begin(); entry != policy.set.end(); ++entry) {
-    const bool overridden = std::any_of(entry + 1, policy.set.end(), [&](const auto& later) { return later.first == entry->first; });
+    const bool overridden =
+        std::any_of(entry + 1, policy.set.end(), [&](const auto& later) { return later.first == entry->first; });
     if (!overridden) result.entries.push_back(entry->first + "=" + entry->second);
   }
   std::sort(result.removed.begin(), result.removed.end());

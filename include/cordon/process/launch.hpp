@@ -28,9 +28,9 @@ struct ChildSetup {
   std::vector<std::string> argv;         ///< argv[0] is looked up along PATH unless it has a slash; empty: just exit 0
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::string working_directory;
-  std::vector<int> descriptors;             ///< become 3, 4, 5, … in the child; owned by the Launch
-  unsigned clone_flags = 0;                 ///< namespaces that the child starts in
-  std::vector<PreparedCall> confinement;    ///< made in order, before the working directory is entered
+  std::vector<int> descriptors;           ///< become 3, 4, 5, … in the child; owned by the Launch
+  unsigned clone_flags = 0;               ///< namespaces that the child starts in
+  std::vector<PreparedCall> confinement;  ///< made in order, before the working directory is entered
 };
 
 /// Where `descriptors` begin in the child.
@@ -82,9 +82,10 @@ class LaunchPlan {
 /// The same, or SpawnError when another part of the program took the status.
 [[nodiscard]] inline Ending ending_or_throw(std::optional<os::WaitStatus> status) {
   if (status) return ending_of(*status);
-  throw SpawnError("another part of this program waited for cordon's child, so its exit status is lost; don't call "
-                   "waitpid(-1) or ignore SIGCHLD while commands run",
-                   ECHILD);
+  throw SpawnError(
+      "another part of this program waited for cordon's child, so its exit status is lost; don't call "
+      "waitpid(-1) or ignore SIGCHLD while commands run",
+      ECHILD);
 }
 
 /// Runs the command as it is: for an UnconfinedArgv.

@@ -61,8 +61,8 @@ class Input {
 };
 
 struct RunOptions {
-  std::string working_directory = {};           ///< as spelled by the caller; empty: the workspace root
-  std::vector<std::string> environment = {};    ///< "NAME=VALUE"; see make_environment
+  std::string working_directory = {};         ///< as spelled by the caller; empty: the workspace root
+  std::vector<std::string> environment = {};  ///< "NAME=VALUE"; see make_environment
   Input input = Input::none();
   std::size_t max_output = std::size_t{1} << 20;  ///< bytes kept per stream
   /// Called with every piece of output as it arrives, on the thread that waits. Must not throw.
@@ -110,12 +110,13 @@ namespace detail {
 /// execve along `candidates` (null-terminated). Returns only on failure, with the errno that describes it best: a
 /// program that exists and can't be executed says more than a directory that does not have it.
 template <class K>
-__attribute__((no_sanitize("address", "undefined", "thread"))) int exec_first(
-    const char* const* candidates, const char* const* argv, const char* const* environment) noexcept {
+__attribute__((no_sanitize("address", "undefined", "thread"))) int exec_first(const char* const* candidates,
+                                                                              const char* const* argv,
+                                                                              const char* const* environment) noexcept {
   int error = ENOENT;
   for (; *candidates != nullptr; ++candidates) {
-    const int failed = static_cast<int>(
-        -K::call(SYS_execve, os::arg(*candidates), os::arg(argv), os::arg(environment)));
+    const int failed =
+        static_cast<int>(-K::call(SYS_execve, os::arg(*candidates), os::arg(argv), os::arg(environment)));
     if (failed == ENOENT || failed == ENOTDIR) continue;
     error = failed;
     if (failed != EACCES) break;
@@ -470,7 +471,9 @@ template <ConfinedMode M>
   return make_launch(full.confined(), options, directory);
 }
 
-[[nodiscard]] inline const PolicyScope& scope_of(const UnconfinedArgv& argv) noexcept { return argv.scope(); }
+[[nodiscard]] inline const PolicyScope& scope_of(const UnconfinedArgv& argv) noexcept {
+  return argv.scope();
+}
 template <ConfinedMode M>
 [[nodiscard]] const PolicyScope& scope_of(const ConfinedArgv<M>& confined) noexcept {
   return confined.policy().scope();
@@ -486,8 +489,9 @@ template <ConfinedMode M>
 /// the descriptors that the Child owns.
 template <Spawnable S>
 [[nodiscard]] Child spawn(S&& what, RunOptions options = {}) {
-  static_assert(!std::is_same_v<std::remove_cvref_t<S>, UnconfinedArgv> || std::is_same_v<S, UnconfinedArgv>,
-                "cordon: an UnconfinedArgv is the authority for one execution and is used up by it; write std::move(argv)");
+  static_assert(
+      !std::is_same_v<std::remove_cvref_t<S>, UnconfinedArgv> || std::is_same_v<S, UnconfinedArgv>,
+      "cordon: an UnconfinedArgv is the authority for one execution and is used up by it; write std::move(argv)");
   const std::string directory =
       options.working_directory.empty() ? detail::scope_of(what).workspace_root : options.working_directory;
   if (os::FileFacts facts; os::stat_path(directory, facts) < 0 || !facts.directory())
@@ -499,8 +503,7 @@ template <Spawnable S>
 
 /// A raw argv can't be started, in any mode.
 template <class Raw>
-  requires(!Spawnable<Raw>)
-void spawn(Raw&&, const RunOptions& = {}) {
+requires(!Spawnable<Raw>) void spawn(Raw&&, const RunOptions& = {}) {
   static_assert(cordon::detail::always_false<Raw>,
                 "cordon: only a ConfinedArgv or an UnconfinedArgv can be spawned; write harness.confine(policy, argv), "
                 "or visit an ExecutionPolicy and make an UnconfinedArgv");
@@ -514,8 +517,7 @@ template <Spawnable S>
 
 /// A raw argv can't be run either.
 template <class Raw>
-  requires(!Spawnable<Raw>)
-void run(Raw&& what, const RunOptions& options = {}) {
+requires(!Spawnable<Raw>) void run(Raw&& what, const RunOptions& options = {}) {
   spawn(std::forward<Raw>(what), options);
 }
 

@@ -24,25 +24,38 @@ enum class Stage : std::uint16_t {
 
 [[nodiscard]] constexpr std::string_view name(Stage stage) noexcept {
   switch (stage) {
-    case Stage::descriptors: return "descriptors";
-    case Stage::session: return "session";
-    case Stage::signals: return "signals";
-    case Stage::working_directory: return "working-directory";
-    case Stage::runner: return "runner";
-    case Stage::arguments: return "arguments";
-    case Stage::environment: return "environment";
-    case Stage::user_namespace: return "user-namespace";
-    case Stage::mount: return "mount";
-    case Stage::privileges: return "privileges";
-    case Stage::landlock: return "landlock";
-    case Stage::exec: return "exec";
+    case Stage::descriptors:
+      return "descriptors";
+    case Stage::session:
+      return "session";
+    case Stage::signals:
+      return "signals";
+    case Stage::working_directory:
+      return "working-directory";
+    case Stage::runner:
+      return "runner";
+    case Stage::arguments:
+      return "arguments";
+    case Stage::environment:
+      return "environment";
+    case Stage::user_namespace:
+      return "user-namespace";
+    case Stage::mount:
+      return "mount";
+    case Stage::privileges:
+      return "privileges";
+    case Stage::landlock:
+      return "landlock";
+    case Stage::exec:
+      return "exec";
   }
   return "unknown";
 }
 
 /// True for the steps that confine: when one of them fails, the sandbox failed.
 [[nodiscard]] constexpr bool confines(Stage stage) noexcept {
-  return stage == Stage::user_namespace || stage == Stage::mount || stage == Stage::privileges || stage == Stage::landlock;
+  return stage == Stage::user_namespace || stage == Stage::mount || stage == Stage::privileges ||
+         stage == Stage::landlock;
 }
 
 /// What travels over a status pipe: from a child that could not exec, or from a runner.

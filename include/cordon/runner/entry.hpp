@@ -119,8 +119,8 @@ inline void restrict_guard(const Words& words) {
   require(os::landlock::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the rules");
 }
 
-/// Opens the null device again where stdin, stdout or stderr is it: in the view of the sandbox, where its mode and owner
-/// can't be changed through the descriptor.
+/// Opens the null device again where stdin, stdout or stderr is it: in the view of the sandbox, where its mode and
+/// owner can't be changed through the descriptor.
 inline void reopen_null_devices() {
   os::FileFacts null;
   if (os::stat_path("/dev/null", null) < 0) return;
@@ -143,7 +143,8 @@ inline void reopen_null_devices() {
   reopen_null_devices();
   process::StatusRecord record;
   record.stage = process::Stage::exec;
-  if (status >= 0) require(os::write_some<K>(status, std::as_bytes(std::span(&record, 1))), process::Stage::exec, "status");
+  if (status >= 0)
+    require(os::write_some<K>(status, std::as_bytes(std::span(&record, 1))), process::Stage::exec, "status");
   const int error = process::detail::exec_first<K>(candidate_pointers.data(), arguments.data(), variables.data());
   throw Failure{process::Stage::exec, error, argv.front()};
 }
@@ -189,7 +190,8 @@ inline void refuse_typing() {
   constexpr int out_of_the_way = 64;
   std::vector<os::Fd> lifted;
   for (int fd : setup.descriptors)
-    lifted.emplace_back(require(os::duplicate_from<K>(fd, out_of_the_way), Stage::descriptors, "duplicating a descriptor"));
+    lifted.emplace_back(
+        require(os::duplicate_from<K>(fd, out_of_the_way), Stage::descriptors, "duplicating a descriptor"));
   const os::Fd null(require(os::open_file<K>("/dev/null", O_RDONLY), Stage::descriptors, "/dev/null"));
   const os::Fd own(require(os::duplicate_from<K>(status >= 0 ? status : null.get(), out_of_the_way), Stage::descriptors,
                            "duplicating a descriptor"));
@@ -198,7 +200,8 @@ inline void refuse_typing() {
     require(K::call(SYS_dup3, fd.get(), next++, 0), Stage::descriptors, "placing a descriptor");
   const int own_number = next++;  // the place of the status descriptor, so that the plan's numbers hold here too
   require(K::call(SYS_dup3, own.get(), own_number, O_CLOEXEC), Stage::descriptors, "placing a descriptor");
-  require(K::call(SYS_close_range, next, std::numeric_limits<int>::max(), 0), Stage::descriptors, "closing descriptors");
+  require(K::call(SYS_close_range, next, std::numeric_limits<int>::max(), 0), Stage::descriptors,
+          "closing descriptors");
   const int reached = status >= 0 ? own_number : -1;
   try {
     if (setup.clone_flags != 0)
@@ -208,7 +211,8 @@ inline void refuse_typing() {
       require(K::call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]), call.stage, "confining this process");
     }
     if (setup.clone_flags != 0 || !setup.confinement.empty()) refuse_typing();
-    require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory, setup.working_directory);
+    require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory,
+            setup.working_directory);
     execute(setup.argv, setup.environment, reached);
   } catch (Failure& failure) {
     failure.status = reached;
@@ -262,7 +266,8 @@ struct PolicyWords {
   PolicyWords policy(words);
   in_process::Job job;
   const std::string layers = words.one("--layers");
-  for (const in_process::Layers known : {in_process::Layers{true, false}, in_process::Layers{false, true}, in_process::Layers{true, true}})
+  for (const in_process::Layers known :
+       {in_process::Layers{true, false}, in_process::Layers{false, true}, in_process::Layers{true, true}})
     if (in_process::name_of(known) == layers) job.layers = known;
   if (job.layers == in_process::Layers{}) throw ArgvInvalidError("unknown layers '" + layers + "'");
   job.writable = policy.writable;
@@ -277,7 +282,8 @@ struct PolicyWords {
   if (job.layers.landlock) {
     const int abi = in_process::Machine::here().landlock_abi;
     if (abi == 0) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
-    prepared->ruleset = os::Fd(require(in_process::make_ruleset(job, abi), process::Stage::landlock, "making the rules"));
+    prepared->ruleset =
+        os::Fd(require(in_process::make_ruleset(job, abi), process::Stage::landlock, "making the rules"));
   }
   const in_process::Launch launch(job, prepared, {command, environment, directory});
   apply(launch.setup(), status);
@@ -285,8 +291,8 @@ struct PolicyWords {
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
   static constexpr std::array<std::string_view, 12> options{
-      "--layers",  "--binary", "--mode", "--workspace",      "--write",     "--protect",  "--temp", "--shared-memory",
-      "--shared-temp", "--environment-fd", "--close-fd", "--status-fd"};
+      "--layers", "--binary",        "--mode",        "--workspace",      "--write",    "--protect",
+      "--temp",   "--shared-memory", "--shared-temp", "--environment-fd", "--close-fd", "--status-fd"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {
@@ -299,7 +305,8 @@ struct PolicyWords {
   } catch (const Failure& failed) {
     failure = failed;
     if (failed.status >= 0) status = failed.status;
-    failure.what = std::string(name(failed.stage)) + ": " + failed.what + ": " + cordon::detail::error_text(failed.error);
+    failure.what =
+        std::string(name(failed.stage)) + ": " + failed.what + ": " + cordon::detail::error_text(failed.error);
   } catch (const std::exception& error) {
     failure.what = error.what();
   }

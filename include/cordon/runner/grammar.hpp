@@ -59,8 +59,8 @@ struct Words {
   return line;
 }
 
-/// The inverse of `format`, for what follows the program. Only `known` options are taken. Throws ArgvInvalidError, saying
-/// which word is wrong.
+/// The inverse of `format`, for what follows the program. Only `known` options are taken. Throws ArgvInvalidError,
+/// saying which word is wrong.
 [[nodiscard]] inline Words parse(std::span<const std::string> line, std::span<const std::string_view> known) {
   if (line.size() < 2 || line[0] != keyword) throw ArgvInvalidError("missing stage");
   Words words;

@@ -10,8 +10,8 @@
 
 namespace cordon::os {
 
-/// A message that carries N descriptors over a Unix socket, ready before the numbers are open. Source: unix(7). It points
-/// into itself, so it stays where it was made.
+/// A message that carries N descriptors over a Unix socket, ready before the numbers are open. Source: unix(7). It
+/// points into itself, so it stays where it was made.
 template <std::size_t N>
 class FdMessage {
  public:
@@ -52,7 +52,8 @@ template <class K, std::size_t N>
   message.msg_controllen = control.size();
   if (retry<K>(SYS_recvmsg, socket, arg(&message), MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return false;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(N * sizeof(int))) return false;
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(N * sizeof(int)))
+    return false;
   std::array<int, N> numbers{};
   std::memcpy(numbers.data(), CMSG_DATA(header), sizeof numbers);
   for (std::size_t i = 0; i != N; ++i) fds[i] = BasicFd<K>(numbers[i]);

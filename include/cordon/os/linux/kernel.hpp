@@ -19,8 +19,9 @@ namespace cordon::os {
 /// The real kernel. `call` returns what the system call returned, or -errno. It touches no errno, allocates nothing
 /// and is safe in a child that shares its parent's memory.
 struct Kernel {
-  static __attribute__((no_sanitize("address", "undefined", "thread"))) long call(
-      long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
+  static __attribute__((no_sanitize("address", "undefined", "thread"))) long call(long number, long a = 0, long b = 0,
+                                                                                  long c = 0, long d = 0, long e = 0,
+                                                                                  long f = 0) noexcept {
 #if defined(__x86_64__) && defined(__LP64__)
     long result = 0;
     register long r10 asm("r10") = d;
@@ -72,6 +73,8 @@ long retry(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e =
 }
 
 /// A pointer as a system call argument.
-[[nodiscard]] inline long arg(const void* pointer) noexcept { return reinterpret_cast<long>(pointer); }
+[[nodiscard]] inline long arg(const void* pointer) noexcept {
+  return reinterpret_cast<long>(pointer);
+}
 
 }  // namespace cordon::os

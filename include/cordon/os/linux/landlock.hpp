@@ -42,8 +42,8 @@ enum Scope : std::uint64_t {
   scope_signal = 1ULL << 1,           ///< ABI 6
 };
 
-/// Every file-system right that an ABI of this number knows and that cordon uses; 0 for a number below 1. ABI 4, 6, 7, 8
-/// and 10 add no file-system right; ABI 9 adds one for connecting to sockets, which modes don't speak about.
+/// Every file-system right that an ABI of this number knows and that cordon uses; 0 for a number below 1. ABI 4, 6, 7,
+/// 8 and 10 add no file-system right; ABI 9 adds one for connecting to sockets, which modes don't speak about.
 [[nodiscard]] constexpr std::uint64_t known_rights(int abi) noexcept {
   if (abi < 1) return 0;
   std::uint64_t rights = (1ULL << 13) - 1;

@@ -8,8 +8,8 @@
 
 #include <climits>
 #include <cordon/os/linux/fd.hpp>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,7 +35,7 @@ struct FileFacts {
 [[nodiscard]] inline int stat_path(const std::string& path, FileFacts& facts) noexcept {
   struct stat raw {};
   if (::stat(path.c_str(), &raw) != 0) return -errno;
-  facts = {static_cast<std::uint64_t>(raw.st_dev), static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
+  facts = {static_cast<std::uint64_t>(raw.st_dev),  static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
            static_cast<std::uint64_t>(raw.st_size), static_cast<std::uint64_t>(raw.st_rdev)};
   return 0;
 }
@@ -43,7 +43,8 @@ struct FileFacts {
 /// True when `fd` is open on a character device that is the same one.
 [[nodiscard]] inline bool is_same_device(int fd, const FileFacts& device) noexcept {
   struct stat raw {};
-  return ::fstat(fd, &raw) == 0 && S_ISCHR(raw.st_mode) && static_cast<std::uint64_t>(raw.st_rdev) == device.special_device;
+  return ::fstat(fd, &raw) == 0 && S_ISCHR(raw.st_mode) &&
+         static_cast<std::uint64_t>(raw.st_rdev) == device.special_device;
 }
 
 [[nodiscard]] inline bool is_symlink(const std::string& path) noexcept {
@@ -161,12 +162,14 @@ struct PassedLink {
   for (std::string directory = parent_of(path);; directory = parent_of(directory)) {
     if (stat_path(directory, facts) < 0) return "lies in a directory that can't be looked at";
     if (facts.owner != 0 && facts.owner != uid) return "lies below " + directory + ", which belongs to another user";
-    if (facts.world_writable() && (facts.mode & S_ISVTX) == 0) return "lies below " + directory + ", which anybody can write";
+    if (facts.world_writable() && (facts.mode & S_ISVTX) == 0)
+      return "lies below " + directory + ", which anybody can write";
     if (directory == "/") return {};
   }
 }
 
-/// Where a path leads even if its end does not exist yet: the canonical form of the longest part that does, then the rest.
+/// Where a path leads even if its end does not exist yet: the canonical form of the longest part that does, then the
+/// rest.
 [[nodiscard]] inline std::string resolved(const std::string& path) {
   std::string found;
   if (canonical_path(path, found) == 0) return found;

@@ -38,8 +38,7 @@ template <class K>
 [[nodiscard]] long wait_for(int pidfd, bool block, WaitStatus& status) noexcept {
   siginfo_t info{};
   constexpr long by_pidfd = 3;  // P_PIDFD, which older C libraries don't name
-  const long result =
-      retry<K>(SYS_waitid, by_pidfd, pidfd, arg(&info), WEXITED | __WALL | (block ? 0 : WNOHANG), 0);
+  const long result = retry<K>(SYS_waitid, by_pidfd, pidfd, arg(&info), WEXITED | __WALL | (block ? 0 : WNOHANG), 0);
   if (result < 0) return result;
   if (info.si_pid == 0) return -EAGAIN;
   status.signalled = info.si_code != CLD_EXITED;
