@@ -23,6 +23,17 @@ void add_options_to_come(CLI::App& app, const std::vector<std::string>& options,
         ->expected(0, 1);
 }
 
+/// A standard stream that the caller closed must not become the number of the next file that is opened.
+void fill_standard_streams() {
+  while (true) {
+    const long fd = cordon::os::open_file<cordon::os::Kernel>("/dev/null", O_RDWR);
+    if (fd < 0 || fd > 2) {
+      if (fd > 2) cordon::os::Fd(fd).reset();
+      return;
+    }
+  }
+}
+
 int complain(const std::string& code, const std::string& message) {
   std::fprintf(stderr, "cordon: %s: %s\n", code.c_str(), tool::printable(message).c_str());
   return tool::not_run;
@@ -96,6 +107,7 @@ int main_or_throw(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (const auto status = cordon::runner::entry(argc, argv)) return *status;
+  fill_standard_streams();
   try {
     return main_or_throw(argc, argv);
   } catch (const tool::Failure& failure) {

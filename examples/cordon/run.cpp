@@ -36,7 +36,8 @@ class FactsFile {
       number_ = 1;
       return;
     }
-    const long fd = os::open_file<os::Kernel>(arguments.json.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const long fd =
+        os::open_file<os::Kernel>(arguments.json.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0)
       throw Failure("USAGE", "--json " + arguments.json + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
     file_ = os::Fd(fd);
@@ -126,7 +127,19 @@ cordon::RunResult run_command(const RunArguments& arguments, const cordon::Execu
 }
 
 void pass_through(Stream stream, std::string_view bytes) {
-  (void)os::write_all<os::Kernel>(stream == Stream::out ? 1 : 2, bytes);
+  const int fd = stream == Stream::out ? 1 : 2;
+  std::span<const std::byte> left = std::as_bytes(std::span(bytes));
+  while (!left.empty()) {
+    const long written = os::write_some<os::Kernel>(fd, left);
+    if (written == -EAGAIN) {  // whoever gave it to us reads slowly, and asked not to be waited for
+      pollfd event{fd, POLLOUT, 0};
+      (void)os::poll_once<os::Kernel>(std::span(&event, 1), -1);
+    } else if (written < 0) {
+      return;
+    } else {
+      left = left.subspan(static_cast<std::size_t>(written));
+    }
+  }
 }
 
 int report(const FactsFile& file, Json& facts, const std::string& outcome, const std::string& code,

@@ -102,6 +102,7 @@ class Harness {
   /// Runs what was confined before.
   template <ConfinedMode M>
   [[nodiscard]] RunResult run(const ConfinedArgv<M>& confined, process::RunOptions options = {}) {
+    if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
     DenialContext context{
         confined.denial_signatures(),
         options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,

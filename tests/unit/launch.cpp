@@ -8,9 +8,9 @@
 
 namespace process = cordon::process;
 using process::ChildSetup;
-using process::DirectLaunch;
 using process::Ending;
 using process::RunOptions;
+using process::detail::DirectLaunch;
 
 namespace {
 
@@ -53,8 +53,8 @@ ChildSetup shell(const std::string& script) {
 }
 
 process::Child start(ChildSetup setup, NotingLaunch::Notes& notes) {
-  return process::launch_command<cordon::os::Kernel>(std::make_unique<NotingLaunch>(std::move(setup), notes),
-                                                     RunOptions{});
+  return process::detail::launch_command<cordon::os::Kernel>(std::make_unique<NotingLaunch>(std::move(setup), notes),
+                                                             RunOptions{});
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ TEST_CASE("A launch whose start throws leaves no process behind") {
     ChildSetup setup_ = shell("sleep 600");
   };
   const auto before = support::open_descriptors();
-  CHECK_THROWS_AS(process::launch_command<cordon::os::Kernel>(std::make_unique<Throwing>(), RunOptions{}),
+  CHECK_THROWS_AS(process::detail::launch_command<cordon::os::Kernel>(std::make_unique<Throwing>(), RunOptions{}),
                   cordon::SandboxUnavailableError);
   CHECK(support::no_child_is_left());
   CHECK(support::open_descriptors() == before);

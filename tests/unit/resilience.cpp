@@ -87,8 +87,8 @@ class WithOneStepRefused final : public process::Launch {
 process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions options = {}) {
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   const std::string directory = "/";
-  return process::launch_command<FakeKernel>(
-      std::make_unique<process::DirectLaunch>(process::LaunchRequest{command, environment, directory}),
+  return process::detail::launch_command<FakeKernel>(
+      std::make_unique<process::detail::DirectLaunch>(process::LaunchRequest{command, environment, directory}),
       std::move(options));
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("A confinement step that is refused fails the sandbox: the command doe
     const process::Stage stage = broken->setup().confinement[at].stage;
     INFO("step " << at << ", " << name(stage));
     try {
-      const auto done = process::launch_command<cordon::os::Kernel>(std::move(broken), {}).wait();
+      const auto done = process::detail::launch_command<cordon::os::Kernel>(std::move(broken), {}).wait();
       const auto* failure = std::get_if<cordon::RunnerFailure>(&done.ending);
       REQUIRE(failure != nullptr);
       CHECK(process::confines(stage));

@@ -123,7 +123,11 @@ struct Confine {
     static_assert(Backend<B>,
                   "cordon: this type is not a backend; it needs `using cordon_concept = cordon::BackendTag`, a name, "
                   "can_be_full<M>, probe, wrap and a noexcept invalidate (see cordon/backend/backend.hpp)");
-    return ConfinedArgv<M>(policy, command, backend.wrap(policy, command));
+    Confinement confinement = backend.wrap(policy, command);
+    if (confinement.argv.empty() || (confinement.argv == command.elements() && confinement.launch == nullptr))
+      throw SandboxUnavailableError("backend " + confinement.backend +
+                                    " gave the command back as it was; a backend must wrap it or refuse");
+    return ConfinedArgv<M>(policy, command, std::move(confinement));
   }
 
   /// DangerFullAccess has nothing to confine.

@@ -90,10 +90,16 @@ struct Job {
   return with_temp(std::move(entries), job.writable ? "/tmp" : "/dev/shm", writable_roots(job));
 }
 
-/// The guard's words: what it grants, then the command.
+/// The guard's words: what it grants, then the command. bubblewrap looks its sources up by name, so each root comes
+/// with the identity that it had here: the guard refuses to go on over another one.
 [[nodiscard]] inline runner::Words guard_words(const Job& job, const Argv& command) {
   runner::Words words{"guard", {}, command.elements()};
-  for (const std::string& root : writable_roots(job)) words.options.emplace_back("--write", root);
+  for (const std::string& root : writable_roots(job)) {
+    words.options.emplace_back("--write", root);
+    std::string identity;
+    if (os::exact_identity(root, identity) < 0) identity = "gone";
+    words.options.emplace_back("--identity", identity);
+  }
   if (job.writable) words.options.emplace_back("--write", "/tmp");
   if (job.all_rules) words.options.emplace_back("--layers", "landlock");
   return words;
@@ -523,7 +529,7 @@ class Bubblewrap {
     try {
       const Argv script = attempt.argv();
       auto launch = bubblewrap::Plan(job).prepare({script, run.environment, run.working_directory});
-      auto child = process::launch_command<os::Kernel>(std::move(launch), std::move(run));
+      auto child = process::detail::launch_command<os::Kernel>(std::move(launch), std::move(run));
       const auto done = child.wait_for(options_.probe_limit);
       if (!done)
         return Availability::unusable("bubblewrap (" + binary + ") did not end within the probe's time limit",

@@ -21,6 +21,7 @@
 #include <cordon/os/linux/mount.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/os/linux/process.hpp>
+#include <cordon/os/linux/refused_calls.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/spawn.hpp>
 #include <cordon/runner/grammar.hpp>
@@ -120,13 +121,13 @@ class Steps {
     return os::arg(texts_.emplace_back(bytes, sizeof value).data());
   }
 
-  /// A message that will carry these three descriptors.
-  const msghdr& message(int a, int b, int c) { return messages_.emplace_back(std::array{a, b, c}).get(); }
+  /// A message that will carry these descriptors.
+  const msghdr& message(const std::array<int, 4>& fds) { return messages_.emplace_back(fds).get(); }
 
   [[nodiscard]] std::vector<process::PreparedCall>& calls() noexcept { return calls_; }
 
  private:
-  std::deque<os::FdMessage<3>> messages_;
+  std::deque<os::FdMessage<4>> messages_;
   std::deque<std::string> texts_;
   std::vector<process::PreparedCall> calls_;
 };
@@ -179,14 +180,15 @@ class Writer {
       places.push_back({root, clone_tree(root)});
       set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::mount_without_devices);
     }
-    const bool own_terminals = without_devices && os::exists(std::string(terminals));
+    const bool own_terminals = os::exists(std::string(terminals));  // nobody else's can be written or typed into
     for (std::string_view sink : sinks) {
       const std::string path(sink);
-      if (!without_devices || path == terminals || !os::exists(path) || os::is_symlink(path)) continue;
+      if (path == terminals || !os::exists(path) || os::is_symlink(path)) continue;
       if (path == multiplexer) {
         if (own_terminals) places.push_back({path, -1, std::string(terminals) + "/ptmx"});
         continue;
       }
+      if (!without_devices) continue;
       places.push_back({path, clone_tree(path)});
       set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
     }
@@ -220,25 +222,26 @@ class Writer {
     }
   }
 
-  /// Enters namespaces that were made before: descriptors `first` (users, or -1), then mounts, then their root.
-  void enter(int users, int mounts, int root) {
+  /// Enters namespaces that were made before. `users` is -1 where there is none.
+  void enter(int users, int mounts, int ipc, int root) {
     using process::Stage;
     if (users >= 0) steps_.call(Stage::user_namespace, SYS_setns, users, CLONE_NEWUSER);
     steps_.call(Stage::mount, SYS_setns, mounts, CLONE_NEWNS);
+    steps_.call(Stage::mount, SYS_setns, ipc, CLONE_NEWIPC);
     steps_.call(Stage::mount, SYS_fchdir, root);  // setns leads to the root of the namespace, out of a chroot
     steps_.call(Stage::mount, SYS_chroot, os::arg("."));
   }
 
-  /// Hands the namespaces that the child is in to whoever reads from `socket`: users, mounts, root.
+  /// Hands the namespaces that the child is in to whoever reads from `socket`: users, mounts, IPC, root.
   void hand_over(int socket) {
     using process::Stage;
     const int users = next_;
-    for (const char* space : {"/proc/self/ns/user", "/proc/self/ns/mnt"}) {
+    for (const char* space : {"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/ipc"}) {
       steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg(space), O_RDONLY | O_CLOEXEC);
       opened();
     }
     steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg("/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const auto& message = steps_.message(users, users + 1, opened());
+    const auto& message = steps_.message({users, users + 1, users + 2, opened()});
     steps_.call(Stage::mount, SYS_sendmsg, socket, os::arg(&message), MSG_NOSIGNAL);
   }
 
@@ -258,6 +261,12 @@ class Writer {
                 SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
                     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED);
     set_capabilities(kept, kept);
+  }
+
+  /// Refuses what no other step takes away; see os/linux/refused_calls.hpp. After no_new_privs.
+  void refuse_calls() {
+    steps_.call(process::Stage::privileges, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                os::arg(&os::refused_calls));
   }
 
   /// Binds the child to the ruleset in descriptor `ruleset`.
@@ -355,6 +364,7 @@ class Writer {
 struct Prepared {
   os::Fd users;    ///< none when the caller makes mount namespaces without one
   os::Fd mounts;   ///< none without mounts
+  os::Fd ipc;      ///< with them: message queues and shared memory segments
   os::Fd root;     ///< the root directory in them
   os::Fd ruleset;  ///< none without Landlock
 };
@@ -367,11 +377,12 @@ class NamespaceLaunch final : public process::Launch {
       throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)),
                        static_cast<int>(-made));
     setup_.working_directory = "/";
+    setup_.executes = false;
     setup_.descriptors = {sockets_.write.get()};
     if (ruleset) setup_.descriptors.push_back(ruleset.get());
     const Machine machine = Machine::here();
     own_users_ = has_own_users(job.layers, machine);
-    setup_.clone_flags = own_users_ ? CLONE_NEWNS | CLONE_NEWUSER : CLONE_NEWNS;
+    setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own_users_ ? CLONE_NEWUSER : 0);
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
     if (own_users_) writer.identity_map();
     writer.mounts(ruleset ? process::first_descriptor + 1 : -1);
@@ -387,11 +398,12 @@ class NamespaceLaunch final : public process::Launch {
 
   /// Called when the child has run. False when it failed.
   [[nodiscard]] bool take(Prepared& prepared) {
-    std::array<os::Fd, 3> fds;
+    std::array<os::Fd, 4> fds;
     if (!os::receive_fds<K>(sockets_.read.get(), fds)) return false;
     if (own_users_) prepared.users = std::move(fds[0]);
     prepared.mounts = std::move(fds[1]);
-    prepared.root = std::move(fds[2]);
+    prepared.ipc = std::move(fds[2]);
+    prepared.root = std::move(fds[3]);
     return true;
   }
 
@@ -431,10 +443,12 @@ class Preparations {
       if (made < 0) fail({std::string(name(process::Stage::landlock)), static_cast<int>(-made), ""});
       prepared->ruleset = os::Fd(made);
     }
-    if (job.layers.mounts) {
+    // Without Landlock each command gets namespaces of its own: in shared ones it could trace the next command while
+    // that still shares the memory of this program.
+    if (job.layers.mounts && job.layers.landlock) {
       auto launch = std::make_unique<NamespaceLaunch>(job, prepared->ruleset);
       NamespaceLaunch& namespaces = *launch;
-      auto child = process::launch_command<K>(std::move(launch), {});
+      auto child = process::detail::launch_command<K>(std::move(launch), {});
       if (!namespaces.take(*prepared)) fail(std::get<RunnerFailure>(child.wait().ending));
     }
     return prepared;
@@ -511,19 +525,21 @@ class Launch final : public process::Launch {
     const int ruleset = give(prepared_->ruleset);
     const int users = give(prepared_->users);
     const int mounts = give(prepared_->mounts);
+    const int ipc = give(prepared_->ipc);
     const int root = give(prepared_->root);
     const Machine machine = Machine::here();
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
     const bool own_users = has_own_users(job.layers, machine);
     if (mounts >= 0) {
-      writer.enter(users, mounts, root);
+      writer.enter(users, mounts, ipc, root);
     } else if (job.layers.mounts) {
-      setup_.clone_flags = own_users ? CLONE_NEWNS | CLONE_NEWUSER : CLONE_NEWNS;
+      setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own_users ? CLONE_NEWUSER : 0);
       if (own_users) writer.identity_map();
       writer.mounts(ruleset);
     }
     writer.drop_privileges(own_users);
     if (ruleset >= 0) writer.restrict_to(ruleset);
+    writer.refuse_calls();
     writer.close_descriptors(setup_.descriptors.size());
     setup_.confinement = std::move(steps_.calls());
   }
@@ -642,30 +658,26 @@ class Confiner {
       if (writable && !is_root("/tmp")) job.temp = temp->temp();
       // A root below a private directory needs something to be put on.
       for (const std::string& root : roots) {
-        if (!job.temp.empty() && os::is_within(root, "/tmp")) make_place(job.temp + root.substr(4), root);
+        os::FileFacts facts;
+        const bool directory = os::stat_path(root, facts) < 0 || facts.directory();
+        if (!job.temp.empty() && os::is_within(root, "/tmp"))
+          os::make_below(job.temp, std::string_view(root).substr(4), directory);
         if (!job.shared_memory.empty() && os::is_within(root, "/dev/shm"))
-          make_place(job.shared_memory + root.substr(8), root);
+          os::make_below(job.shared_memory, std::string_view(root).substr(8), directory);
       }
     } else if (writable) {
       job.shared_temp = {"/tmp", "/dev/shm"};
       const char* named = std::getenv("TMPDIR");
       std::string found;
-      if (named != nullptr && os::canonical_path(named, found) == 0 && found != "/" && !is_root(found) &&
-          std::find(job.shared_temp.begin(), job.shared_temp.end(), found) == job.shared_temp.end())
-        job.shared_temp.push_back(found);
+      // Never where a symlink leads: a command may have put it there.
+      if (named != nullptr && os::canonical_path(named, found) == 0 && found == named && found != "/" &&
+          !is_root(found)) {
+        const auto covers = [&](std::string_view place) { return os::is_within(found, place); };
+        const std::array<std::string_view, 4> never{"/tmp", "/dev", "/proc", "/sys"};  // /tmp is granted already
+        if (std::none_of(never.begin(), never.end(), covers)) job.shared_temp.push_back(found);
+      }
     }
     return job;
-  }
-
-  /// An empty directory or file at `path`, whichever `like` is. What is there already stays.
-  static void make_place(const std::string& path, const std::string& like) {
-    for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-      (void)os::make_directory(path.substr(0, slash));
-    os::FileFacts facts;
-    if (os::stat_path(like, facts) == 0 && facts.directory())
-      (void)os::make_directory(path);
-    else
-      (void)os::create_file(path, "");
   }
 
   [[nodiscard]] std::vector<std::string> plain_argv(const Job& job, const Argv& command) const {
@@ -714,7 +726,7 @@ class Confiner {
       run.environment = attempt.environment();
       const Argv script = attempt.argv();
       auto launch = plan.prepare({script, run.environment, "/"});
-      auto child = process::launch_command<K>(std::move(launch), std::move(run));
+      auto child = process::detail::launch_command<K>(std::move(launch), std::move(run));
       const auto done = child.wait_for(std::chrono::seconds(5));
       if (!done)
         return Availability::unusable("its probe did not end in time", "find out what makes /bin/sh hang in it");

@@ -61,19 +61,45 @@ namespace detail {
   return result;
 }
 
-/// The path that a message such as "touch: cannot touch 'a b': " or "bash: line 1: f: " speaks of: the last quoted
-/// text, or else the last field before the final colon.
-[[nodiscard]] inline std::string path_in(std::string_view before) {
-  while (before.ends_with(' ') || before.ends_with(':')) before.remove_suffix(1);
-  for (const auto& [open, close] :
-       {std::pair<std::string_view, std::string_view>{"\u2018", "\u2019"}, {"'", "'"}, {"\"", "\""}}) {
-    if (!before.ends_with(close)) continue;
-    const auto start = before.substr(0, before.size() - close.size()).rfind(open);
-    if (start == std::string_view::npos) continue;
-    return std::string(before.substr(start + open.size(), before.size() - close.size() - start - open.size()));
+/// The text between quotation marks that ends `text` (or begins it, with `at_start`); empty when there is none.
+[[nodiscard]] inline std::string_view quoted(std::string_view text, bool at_start) {
+  using Marks = std::pair<std::string_view, std::string_view>;
+  for (const auto& [open, close] : {Marks{"\u2018", "\u2019"}, Marks{"'", "'"}, Marks{"\"", "\""}}) {
+    if (at_start && text.starts_with(open)) {
+      const auto end = text.find(close, open.size());
+      if (end != std::string_view::npos) return text.substr(open.size(), end - open.size());
+    }
+    if (!at_start && text.ends_with(close) && text.size() > close.size()) {
+      const std::string_view rest = text.substr(0, text.size() - close.size());
+      const auto start = rest.rfind(open);
+      if (start != std::string_view::npos) return rest.substr(start + open.size());
+    }
   }
+  return {};
+}
+
+/// The path that a message speaks of, where `before` and `after` are what stands around the words for the errno. Known
+/// shapes: "touch: cannot touch 'a b'", "bash: line 1: f", "OSError: [Errno 30] …: '/p'", "fatal: cannot mkdir /p".
+/// Empty when it has another shape.
+[[nodiscard]] inline std::string path_in(std::string_view before, std::string_view after) {
+  const auto trim = [](std::string_view text) {
+    while (text.ends_with(' ') || text.ends_with(':') || text.ends_with(']') || text.ends_with('['))
+      text.remove_suffix(1);
+    while (text.starts_with(' ') || text.starts_with(':') || text.starts_with(',')) text.remove_prefix(1);
+    return text;
+  };
+  const bool errno_first =
+      before.find("[Errno ") != std::string_view::npos || before.find("EROFS") != std::string_view::npos;
+  before = trim(before);
+  after = trim(after);
+  if (const auto path = quoted(before, false); !path.empty() && !errno_first) return std::string(path);
+  if (const auto path = quoted(after, true); !path.empty()) return std::string(path);
+  if (const auto path = quoted(after, false); !path.empty()) return std::string(path);
+  if (errno_first) return {};
   const auto colon = before.rfind(": ");
   std::string_view field = colon == std::string_view::npos ? before : before.substr(colon + 2);
+  if (field.starts_with('/')) return std::string(field);
+  if (const auto word = field.rfind(" /"); word != std::string_view::npos) return std::string(field.substr(word + 1));
   if (field.starts_with("cannot create ")) field.remove_prefix(14);  // dash
   return std::string(field);
 }
@@ -106,8 +132,10 @@ namespace detail {
       if (at == std::string::npos) continue;
       Denial denial;
       denial.error = "EROFS";
-      denial.path = detail::path_in(line.substr(0, at));
-      const std::string message = lowered.substr(0, line.substr(0, at).rfind(denial.path));
+      denial.path = detail::path_in(line.substr(0, at), line.substr(at + signature.size()));
+      if (denial.path.size() >= PATH_MAX) denial.path.clear();
+      const std::string message =
+          lowered.substr(0, denial.path.empty() ? at : std::min(at, line.substr(0, at).rfind(denial.path)));
       if (!denial.path.empty())
         denial.path =
             os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
@@ -116,7 +144,7 @@ namespace detail {
       const auto same = [&](const Denial& other) { return other.path == denial.path; };
       const auto allowed = [&](const std::string& root) { return os::is_within(denial.path, root); };
       if (std::none_of(denials.begin(), denials.end(), same) &&
-          std::none_of(context.writable_roots.begin(), context.writable_roots.end(), allowed))
+          (denial.path.empty() || std::none_of(context.writable_roots.begin(), context.writable_roots.end(), allowed)))
         denials.push_back(std::move(denial));
       break;
     }

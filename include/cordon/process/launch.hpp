@@ -25,10 +25,11 @@ struct PreparedCall {
 
 /// Everything that the child needs, prepared by the parent. The child allocates nothing.
 struct ChildSetup {
-  std::vector<std::string> argv;         ///< argv[0] is looked up along PATH unless it has a slash; empty: just exit 0
+  std::vector<std::string> argv;         ///< argv[0] is looked up along PATH unless it has a slash
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::string working_directory;
   std::vector<int> descriptors;           ///< become 3, 4, 5, … in the child; owned by the Launch
+  bool executes = true;                   ///< false: the child exits with 0 instead of execve
   unsigned clone_flags = 0;               ///< namespaces that the child starts in
   std::vector<PreparedCall> confinement;  ///< made in order, before the working directory is entered
 };
@@ -88,11 +89,13 @@ class LaunchPlan {
       ECHILD);
 }
 
-/// Runs the command as it is: for an UnconfinedArgv.
+namespace detail {
+
+/// Runs the command as it is: for an UnconfinedArgv, through `spawn` alone.
 class DirectLaunch final : public Launch {
  public:
   explicit DirectLaunch(const LaunchRequest& request)
-      : setup_{request.command.elements(), request.environment, request.working_directory, {}, 0, {}} {}
+      : setup_{request.command.elements(), request.environment, request.working_directory, {}, true, 0, {}} {}
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
@@ -104,5 +107,7 @@ class DirectLaunch final : public Launch {
  private:
   ChildSetup setup_;
 };
+
+}  // namespace detail
 
 }  // namespace cordon::process

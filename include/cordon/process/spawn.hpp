@@ -173,6 +173,14 @@ struct KernelSignalAction {
 
 /// One running command. Move-only. Its destructor ends and reaps what still runs.
 template <class K>
+class BasicChild;
+
+namespace detail {
+template <class K>
+[[nodiscard]] BasicChild<K> launch_command(std::unique_ptr<Launch> launch, RunOptions options);
+}
+
+template <class K>
 class BasicChild {
  public:
   BasicChild(BasicChild&&) noexcept = default;
@@ -202,7 +210,7 @@ class BasicChild {
 
  private:
   template <class L>
-  friend BasicChild<L> launch_command(std::unique_ptr<Launch>, RunOptions);
+  friend BasicChild<L> detail::launch_command(std::unique_ptr<Launch>, RunOptions);
 
   BasicChild(std::unique_ptr<Launch> launch, RunOptions options)
       : launch_(std::move(launch)),
@@ -327,6 +335,8 @@ class BasicChild {
 
 using Child = BasicChild<os::Kernel>;
 
+namespace detail {
+
 /// Starts what `launch` describes. Throws SpawnError when the system refuses a step before execve; nothing runs then,
 /// and nothing is left behind. A program that can't be executed is not an error but an ending.
 template <class K>
@@ -351,6 +361,8 @@ template <class K>
 
   BasicChild<K> child(std::move(launch), std::move(options));
   const ChildSetup& setup = child.launch_->setup();
+  if (setup.executes && setup.argv.empty())
+    throw ArgvInvalidError("there is no program to start; was the argv moved from?");
   os::FdPair<K> out = lifted_pipe();
   os::FdPair<K> err = lifted_pipe();
   os::FdPair<K> status = lifted_pipe();
@@ -368,7 +380,7 @@ template <class K>
   for (int fd : setup.descriptors)
     extra.emplace_back(check(os::duplicate_from<K>(fd, first_free), "duplicating a descriptor"));
 
-  const bool executes = !setup.argv.empty();
+  const bool executes = setup.executes;
   const auto candidates =
       executes ? detail::exec_candidates(setup.argv.front(), setup.environment) : std::vector<std::string>();
   const auto candidate_pointers = detail::pointers_to(candidates);
@@ -449,8 +461,6 @@ template <class K>
   return child;
 }
 
-namespace detail {
-
 [[nodiscard]] inline std::unique_ptr<Launch> make_launch(const UnconfinedArgv& argv, const RunOptions& options,
                                                          const std::string& directory) {
   return std::make_unique<DirectLaunch>(LaunchRequest{argv.command(), options.environment, directory});
@@ -498,7 +508,7 @@ template <Spawnable S>
     throw SpawnError("the working directory " + directory + " is no directory that can be entered; name one that is",
                      ENOTDIR);
   auto launch = detail::make_launch(what, options, directory);
-  return launch_command<os::Kernel>(std::move(launch), std::move(options));
+  return detail::launch_command<os::Kernel>(std::move(launch), std::move(options));
 }
 
 /// A raw argv can't be started, in any mode.

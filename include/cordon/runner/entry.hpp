@@ -13,10 +13,6 @@
 // only to report that it could not, after one stderr line `cordon-runner: …`, with status 125. It never runs the
 // command unconfined, and no environment variable changes what it does.
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 
 #include <array>
@@ -117,6 +113,15 @@ inline void restrict_guard(const Words& words) {
   const os::Fd ruleset(require(made, Stage::landlock, "making the rules"));
   require(K::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Stage::privileges, "no_new_privs");
   require(os::landlock::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the rules");
+  require(K::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, os::arg(&os::refused_calls)), Stage::privileges,
+          "refusing calls");
+  const std::vector<std::string> identities = words.all("--identity");
+  for (std::size_t i = 0; i != identities.size(); ++i) {
+    std::string found;
+    const std::string& root = writable.at(i);
+    require(os::exact_identity(root, found), Stage::mount, root);
+    if (found != identities[i]) throw Failure{Stage::mount, ESTALE, root + " was replaced while it was mounted"};
+  }
 }
 
 /// Opens the null device again where stdin, stdout or stderr is it: in the view of the sandbox, where its mode and
@@ -159,31 +164,6 @@ inline void reopen_null_devices() {
   execute(words.command, environment, status);
 }
 
-/// Refuses the two calls that type into a terminal. A spawner may hand its terminal to the runner, and no other step
-/// takes that ability away (F67). Both words of the request are compared by their low half, as the kernel does.
-inline void refuse_typing() {
-  using process::Stage;
-  constexpr std::uint32_t x32 = 0x40000000U + 514;
-  constexpr std::uint32_t i386 = 54;
-  std::array<sock_filter, 12> program{{
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, arch)},
-      {BPF_JMP | BPF_JEQ | BPF_K, 0, 2, AUDIT_ARCH_I386},
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-      {BPF_JMP | BPF_JEQ | BPF_K, 3, 6, i386},
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ioctl},
-      {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, x32},
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, args[1])},
-      {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, TIOCSTI},
-      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, TIOCLINUX},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
-  }};
-  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  require(K::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, os::arg(&filter)), Stage::privileges,
-          "refusing to type into terminals");
-}
-
 /// Does to this process what cordon's own launch does to its child, and execs the command.
 [[noreturn]] inline void apply(const process::ChildSetup& setup, int status) {
   using process::Stage;
@@ -210,7 +190,6 @@ inline void refuse_typing() {
       const long* a = call.arguments;
       require(K::call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]), call.stage, "confining this process");
     }
-    if (setup.clone_flags != 0 || !setup.confinement.empty()) refuse_typing();
     require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory,
             setup.working_directory);
     execute(setup.argv, setup.environment, reached);
@@ -290,9 +269,9 @@ struct PolicyWords {
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 12> options{
-      "--layers", "--binary",        "--mode",        "--workspace",      "--write",    "--protect",
-      "--temp",   "--shared-memory", "--shared-temp", "--environment-fd", "--close-fd", "--status-fd"};
+  static constexpr std::array<std::string_view, 13> options{
+      "--identity", "--layers",        "--binary",      "--mode",           "--workspace", "--write",    "--protect",
+      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--close-fd",  "--status-fd"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,16 +169,78 @@ struct PassedLink {
 }
 
 /// Where a path leads even if its end does not exist yet: the canonical form of the longest part that does, then the
-/// rest.
+/// rest. A path that is too long for the kernel comes back as it is.
 [[nodiscard]] inline std::string resolved(const std::string& path) {
   std::string found;
-  if (canonical_path(path, found) == 0) return found;
-  const auto slash = path.find_last_not_of('/') == std::string::npos ? 0 : path.rfind('/', path.find_last_not_of('/'));
-  if (slash == std::string::npos || slash == 0) return path;
-  const std::string parent = resolved(path.substr(0, slash));
-  const std::string last = path.substr(slash + 1);
-  if (last.empty() || last == "." || last == "./") return parent;
-  return (parent == "/" ? "" : parent) + "/" + last;
+  if (path.size() >= PATH_MAX) return path;
+  std::string rest;
+  for (std::string part = path; !part.empty() && part != "/";) {
+    if (canonical_path(part, found) == 0) return rest.empty() ? found : (found == "/" ? "" : found) + rest;
+    while (part.size() > 1 && part.ends_with('/')) part.pop_back();
+    const auto slash = part.rfind('/');
+    if (slash == std::string::npos) break;
+    const std::string last = part.substr(slash + 1);
+    if (!last.empty() && last != ".") rest.insert(0, "/" + last);
+    part.resize(slash);
+  }
+  return path.starts_with('/') ? rest : path;
+}
+
+namespace detail {
+
+/// Removes what is in the directory `fd`. Follows no symlink and no name twice, since whoever left it may still be
+/// changing it; goes on after an error, and not deeper than descriptors reach.
+inline void remove_content(int fd, int depth) noexcept {
+  constexpr int deepest = 256;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), ::closedir);
+  if (!listing) return;
+  while (const dirent* entry = ::readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || ::unlinkat(fd, entry->d_name, 0) == 0) continue;
+    const Fd at(::openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!at || depth == deepest) continue;
+    const std::string link = "/proc/self/fd/" + std::to_string(at.get());
+    (void)::chmod(link.c_str(), 0700);  // a command may have closed its own directories
+    const Fd inside(::open(link.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (inside) remove_content(inside.get(), depth + 1);
+    (void)::unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+  }
+}
+
+}  // namespace detail
+
+/// Makes `name` below the directory `base`, and the directories above it, without following a symlink that a command
+/// left there. The end is a directory, or an empty file.
+inline void make_below(const std::string& base, std::string_view name, bool directory) noexcept {
+  Fd at(::open(base.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  while (at && !name.empty()) {
+    const auto slash = name.find('/');
+    const std::string part(name.substr(0, slash));
+    name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
+    if (part.empty()) continue;
+    if (name.empty() && !directory) {
+      const Fd file(::openat(at.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      return;
+    }
+    (void)::mkdirat(at.get(), part.c_str(), 0700);
+    at = Fd(::openat(at.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+}
+
+/// The device and inode at exactly this path; a symlink in it is refused. 0, or -errno.
+[[nodiscard]] inline long exact_identity(const std::string& path, std::string& identity) {
+  struct {
+    std::uint64_t flags = O_PATH | O_CLOEXEC;
+    std::uint64_t mode = 0;
+    std::uint64_t resolve = 0x04;  // RESOLVE_NO_SYMLINKS
+  } const how;
+  const long opened = Kernel::call(437, AT_FDCWD, arg(path.c_str()), arg(&how), sizeof how);
+  if (opened < 0) return opened;
+  const Fd file(opened);
+  struct stat raw {};
+  if (::fstat(file.get(), &raw) != 0) return -errno;
+  identity = std::to_string(raw.st_dev) + ":" + std::to_string(raw.st_ino);
+  return 0;
 }
 
 /// A directory that only this user can enter, removed with all it holds when it goes out of scope.
@@ -195,8 +257,11 @@ class PrivateDirectory {
   }
   ~PrivateDirectory() {
     if (path_.empty()) return;
-    const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) { return ::remove(path); };
-    ::nftw(path_.c_str(), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    {
+      const Fd directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (directory) detail::remove_content(directory.get(), 0);
+    }
+    (void)::rmdir(path_.c_str());
   }
   PrivateDirectory(const PrivateDirectory&) = delete;
   PrivateDirectory& operator=(const PrivateDirectory&) = delete;
