@@ -346,6 +346,31 @@ for backend in auto layered mount-namespace landlock bubblewrap; do
   done
 done
 
+# --- streams that the caller closed, or that don't wait
+"$cordon" run --workspace "$workspace" --json "$facts" -- sh -c 'echo into-the-facts' >&- 2>/dev/null
+check_not 'a closed stdout is not the facts file' grep -q '^into-the-facts' "$facts"
+check 'the facts are whole' grep -q '"outcome":"exited"' "$facts"
+if command -v python3 >/dev/null; then
+  bytes=$(python3 -c '
+import fcntl, os, subprocess, sys, time
+r, w = os.pipe()
+fcntl.fcntl(w, fcntl.F_SETFL, os.O_NONBLOCK)
+p = subprocess.Popen(sys.argv[1:], stdout=w)
+os.close(w)
+time.sleep(0.5)
+n = 0
+while True:
+    b = os.read(r, 65536)
+    if not b: break
+    n += len(b)
+print(n if p.wait() == 0 else -1)' "$cordon" run --workspace "$workspace" -- head -c 1000000 /dev/zero)
+  equal 'nothing is lost on a stdout that does not wait' 1000000 "$bytes"
+fi
+ln -s "$outside/victim" "$workspace/facts-link"
+echo precious >"$outside/victim"
+"$cordon" run --workspace "$workspace" --json "$workspace/facts-link" -- true >/dev/null 2>&1
+equal 'a planted symlink is not taken for the facts file' precious "$(cat "$outside/victim")"
+
 echo "1..$count"
 [ "$failed" = 0 ] || echo "# $failed of $count failed"
 [ "$failed" = 0 ]

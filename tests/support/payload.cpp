@@ -556,6 +556,19 @@ bool become_root_of_own_namespaces() {
   return true;
 }
 
+/// TYPE: makes a detached mount of a file system with that type, in namespaces of its own.
+int open_file_system(const Arguments& a) {
+  constexpr long fsopen_number = 430;
+  constexpr long fsconfig_number = 431;
+  constexpr long fsmount_number = 432;
+  (void)become_root_of_own_namespaces();
+  const long context = ::syscall(fsopen_number, a.at(0).c_str(), 0);
+  if (context < 0) return lost("fsopen");
+  if (::syscall(fsconfig_number, context, 6, nullptr, nullptr, 0) < 0) return lost("fsconfig");
+  if (::syscall(fsmount_number, context, 0, 0) < 0) return lost("fsmount");
+  return won("a detached mount");
+}
+
 /// DIRECTORY FILE: with every capability of a user namespace of its own, remounts, unmounts, moves, then writes FILE.
 int nested_namespace(const Arguments& a) {
   if (!become_root_of_own_namespaces()) return lost("unshare");
@@ -944,6 +957,7 @@ const std::map<std::string, Attack> attacks{
     {"mount-something", mount_something},
     {"unmount", unmount},
     {"nested-namespace", nested_namespace},
+    {"open-file-system", open_file_system},
     {"change-root", change_root},
     {"pivot-root", pivot_root_to},
     {"climb", climb},

@@ -117,6 +117,29 @@ TEST_CASE("Each path is reported once, in the order of the messages") {
         Paths{"/o/1", "/o/2"});
 }
 
+TEST_CASE("The path is found where python, git and others put it") {
+  CHECK(paths("OSError: [Errno 30] Read-only file system: '/o/p'") == Paths{"/o/p"});
+  CHECK(paths("fatal: cannot mkdir /o/p: Read-only file system") == Paths{"/o/p"});
+  CHECK(paths("error: could not lock config file /o/config: Read-only file system") == Paths{"/o/config"});
+  CHECK(paths("Error: EROFS: read-only file system, open '/o/p'") == Paths{"/o/p"});
+  CHECK(paths("sed: couldn't open temporary file /o/sedX: Read-only file system") == Paths{"/o/sedX"});
+  CHECK(paths("OSError: [Errno 30] Read-only file system: '/w/p'").empty());
+}
+
+TEST_CASE("A message of an unknown shape is a denial without a path, not one inside a root") {
+  const auto denials = infer_denials("OSError: [Errno 30] Read-only file system", context());
+  REQUIRE(denials.size() == 1);
+  CHECK(denials.front().path == "");
+}
+
+TEST_CASE("A path that no kernel takes costs nothing") {
+  std::string line;
+  for (int i = 0; i != 60000; ++i) line += "/a";
+  const auto denials = infer_denials(line + ": Read-only file system", context());
+  REQUIRE(denials.size() == 1);
+  CHECK(denials.front().path == "");
+}
+
 TEST_CASE("The effect is read from the verb") {
   CHECK(effect("rm: cannot remove '/o/a': Read-only file system") == FileEffect::remove);
   CHECK(effect("unlink: cannot unlink '/o/a': Read-only file system") == FileEffect::remove);

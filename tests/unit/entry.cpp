@@ -2,6 +2,7 @@
 
 // What the runner's entry does with a line that it can't take. What it does with one that it can is in tests/kernel.
 
+#include <cordon/policy/resolver.hpp>
 #include <cordon/runner/entry.hpp>
 
 #include <sys/wait.h>
@@ -85,4 +86,23 @@ TEST_CASE("A runner with a status descriptor reports there too, and prints one l
   CHECK(record.magic == cordon::process::StatusRecord::expected_magic);
   CHECK(record.stage == cordon::process::Stage::arguments);
   CHECK(record.error != 0);
+}
+
+TEST_CASE("A guard that is shown another directory than it was told does not go on") {
+  const std::string identity = "1:1";
+  // The rules bind this very process, so a child plays the guard.
+  std::string self(4096, '\0');
+  self.resize(static_cast<std::size_t>(::readlink("/proc/self/exe", self.data(), self.size())));
+  const auto policy =
+      cordon::PolicyResolver::resolve({.mode = cordon::danger_full_access, .workspace_root = "/var/tmp"});
+  policy.visit(
+      [&](const cordon::Policy<cordon::DangerFullAccess>& full) {
+        const auto done = cordon::process::run(
+            cordon::UnconfinedArgv(full, cordon::Argv({self, "--cordon-runner", "guard", "--write", "/var/tmp",
+                                                       "--identity", identity, "--", "/bin/sh", "-c", "echo ran"})));
+        CHECK(done.ending == cordon::process::Ending(cordon::process::Exited{125}));
+        CHECK(done.out.text() == "");
+        if (cordon::os::landlock::abi<K>() >= 1) CHECK(done.err.text().find("was replaced") != std::string::npos);
+      },
+      [](const auto&) { FAIL("another mode"); });
 }

@@ -162,3 +162,42 @@ TEST_CASE("What a composition can reach is known at compile time") {
   STATIC_REQUIRE(Harness<StandIn>::backend_can_be_full<ReadOnly>);
   STATIC_REQUIRE(Harness<StandIn>::backend_can_be_full<WorkspaceWrite>);
 }
+
+namespace {
+
+/// A StandIn that governs nothing.
+struct Partial : StandIn {
+  template <ConfinedMode M>
+  Confinement wrap(const Policy<M>&, const Argv& command) {
+    std::vector<std::string> argv{"/usr/bin/env"};
+    argv.insert(argv.end(), command.elements().begin(), command.elements().end());
+    return support::confinement(argv, name, Enforcement::of<M>(EffectSet{}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("The partial rule holds for what was confined before, too") {
+  Partial backend;
+  const auto confined = cordon::confine(backend, policy<ReadOnly>(), Argv{"true"});
+  Harness<Partial, cordon::AnswererChain<>, cordon::RefusePartial> harness;
+  CHECK_THROWS_AS((void)harness.run(confined), cordon::EnforcementPartialError);
+}
+
+TEST_CASE("A backend that gives the command back as it was confines nothing") {
+  StandIn backend;  // with no runner
+  CHECK_THROWS_AS((void)cordon::confine(backend, policy<ReadOnly>(), Argv{"true"}), SandboxUnavailableError);
+}
+
+TEST_CASE("An argv that was moved from starts nothing, and says so") {
+  Argv argv{"true"};
+  const Argv taken = std::move(argv);
+  StandIn backend;
+  backend.runner = {"/usr/bin/env"};
+  const auto full = cordon::PolicyResolver::resolve({.mode = cordon::danger_full_access, .workspace_root = "/var/tmp"});
+  full.visit(
+      [&](const Policy<cordon::DangerFullAccess>& all) {
+        CHECK_THROWS_AS((void)cordon::process::run(cordon::UnconfinedArgv(all, argv)), cordon::ArgvInvalidError);
+      },
+      [](const auto&) { FAIL("another mode"); });
+}

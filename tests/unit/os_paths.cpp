@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <sys/stat.h>
+
 #include <cordon/os/linux/paths.hpp>
+#include <filesystem>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -122,4 +125,53 @@ TEST_CASE("The current directory is the kernel's, and empty when it is gone") {
   CHECK(os::current_directory() == directory.path() + "/gone");
   std::filesystem::remove(directory.path() + "/gone");
   CHECK(os::current_directory() == "");
+}
+
+TEST_CASE("A private directory is removed with closed directories in it, and nothing behind its symlinks") {
+  const support::TempDirectory victim;
+  const std::string kept = victim.file("kept", "x");
+  std::string path;
+  {
+    const cordon::os::PrivateDirectory directory{victim.path()};
+    path = directory.path();
+    REQUIRE(std::filesystem::create_directories(path + "/a/closed/b"));
+    (void)cordon::os::create_file(path + "/a/closed/b/f", "x");
+    std::filesystem::create_directory_symlink(victim.path(), path + "/a/link");
+    std::filesystem::create_symlink(kept, path + "/a/closed/file-link");
+    REQUIRE(::chmod((path + "/a/closed").c_str(), 0) == 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(support::exists(kept));
+}
+
+TEST_CASE("A place is made below a directory, and through no symlink in it") {
+  const support::TempDirectory directory;
+  const std::string base = directory.directory("base");
+  const std::string victim = directory.directory("victim");
+  cordon::os::make_below(base, "/a/b/c", true);
+  CHECK(std::filesystem::is_directory(base + "/a/b/c"));
+  cordon::os::make_below(base, "a/b/file", false);
+  CHECK(std::filesystem::is_regular_file(base + "/a/b/file"));
+  std::filesystem::create_directory_symlink(victim, base + "/link");
+  cordon::os::make_below(base, "link/planted", true);
+  cordon::os::make_below(base, "link/planted-file", false);
+  CHECK(std::filesystem::is_empty(victim));
+}
+
+TEST_CASE("A path that no kernel takes is resolved to itself, at once") {
+  std::string path;
+  for (int i = 0; i != 100000; ++i) path += "/a";
+  CHECK(cordon::os::resolved(path) == path);
+  CHECK(cordon::os::resolved("/nonexistent/a/./b//c") == "/nonexistent/a/b/c");
+}
+
+TEST_CASE("The identity of a path is refused when a symlink leads there") {
+  const support::TempDirectory directory;
+  const std::string real = directory.directory("real");
+  std::string identity;
+  CHECK(cordon::os::exact_identity(real, identity) == 0);
+  std::string other;
+  CHECK(cordon::os::exact_identity(directory.symlink("link", real), other) == -ELOOP);
+  CHECK(cordon::os::exact_identity(directory.directory("real/inner"), other) == 0);
+  CHECK(identity != other);
 }
