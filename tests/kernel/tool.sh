@@ -346,6 +346,50 @@ for backend in auto layered mount-namespace landlock bubblewrap; do
   done
 done
 
+# --- the runner, by way of this shell and of python
+runner() { "$cordon" --cordon-runner "$@" >"$place/out" 2>"$place/err"; status=$?; }
+layers=mount-namespace+landlock
+runner confine --layers $layers --mode read-only --workspace "$workspace" -- sh -c "echo ran; echo x >'$outside/by-runner'; exit 7"
+equal 'T-LLR-11: the status of the command' 7 "$status"
+equal 'the command ran' ran "$(cat "$place/out")"
+check_not 'and wrote nothing outside' test -e "$outside/by-runner"
+runner confine --layers $layers --mode workspace-write --workspace "$workspace" -- sh -c 'cd "$1" && echo x >by-runner' sh "$workspace"
+check 'a write in the workspace lands' test -e "$workspace/by-runner"
+runner confine --layers $layers --mode read-only --workspace "$workspace" -- sh -c 'kill -9 $$'
+equal 'T-LLR-12: a signal is a signal' 137 "$status"
+runner confine --layers $layers --mode read-only --workspace "$workspace" -- sh -c 'exit 125'
+equal 'T-LLR-11: 125 can come from the command' 125 "$status"
+check_not 'T-LLR-11: and then nothing is said' test -s "$place/err"
+refused_by_runner() { # WHAT WORD ARGUMENT…
+  local what=$1 word=$2
+  shift 2
+  runner "$@"
+  equal "$what: 125" 125 "$status"
+  equal "$what: one line" 1 "$(wc -l <"$place/err")"
+  check "$what: it says what" grep -qF -- "$word" "$place/err"
+  check "$what: it begins as it must" grep -q '^cordon-runner: ' "$place/err"
+}
+refused_by_runner 'T-LLR-05 no command' 'missing command' confine --layers $layers --mode read-only --workspace "$workspace"
+refused_by_runner 'T-LLR-05 nothing behind --' 'missing command' confine --layers $layers --
+refused_by_runner 'T-LLR-06 unknown option' --bogus confine --bogus x -- true
+refused_by_runner 'T-LLR-07 an option without its value' --mode confine --mode
+refused_by_runner 'T-LLR-09 a root that is missing' nonexistent confine --layers landlock --mode workspace-write --workspace /nonexistent -- touch "$outside/by-runner"
+refused_by_runner 'T-LLR-10 a program that is missing' '/no/such: No such file' confine --layers $layers --mode read-only --workspace "$workspace" -- /no/such
+check_not 'nothing ran in any of them' test -e "$outside/by-runner"
+if command -v python3 >/dev/null; then
+  said=$(python3 -c '
+import subprocess, sys
+p = subprocess.run([sys.argv[1], "--cordon-runner", "confine", "--layers", "mount-namespace+landlock", "--mode", "read-only",
+  "--workspace", sys.argv[2], "--", "sh", "-c", "cat; echo x >by-python || exit 5"], input=b"given", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=sys.argv[2])
+print(p.returncode, p.stdout.decode())' "$cordon" "$workspace")
+  equal 'python subprocess: streams and status come through, the write does not' '5 given' "$said"
+  check_not 'python subprocess: nothing was written' test -e "$workspace/by-python"
+fi
+if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
+  strace -f -qq -e trace=execve -o "$place/trace" "$cordon" run --workspace "$workspace" -- /bin/true 2>/dev/null &&
+    equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
+fi
+
 # --- streams that the caller closed, or that don't wait
 "$cordon" run --workspace "$workspace" --json "$facts" -- sh -c 'echo into-the-facts' >&- 2>/dev/null
 check_not 'a closed stdout is not the facts file' grep -q '^into-the-facts' "$facts"

@@ -179,7 +179,8 @@ TEST_CASE("A confinement step that is refused fails the sandbox: the command doe
   }
   if (!entering) {
     auto rules_only = std::make_shared<cordon::in_process::Prepared>();
-    rules_only->ruleset = cordon::os::Fd(cordon::in_process::make_ruleset(job, abi));
+    std::string refused;
+    rules_only->ruleset = cordon::os::Fd(cordon::in_process::make_ruleset(job, abi, refused));
     prepared = rules_only;
   }
   const std::string marker = directory.path() + "/marker";

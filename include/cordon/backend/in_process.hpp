@@ -337,8 +337,8 @@ class Writer {
   int next_;
 };
 
-/// The Landlock ruleset of a job, or -errno.
-[[nodiscard]] inline long make_ruleset(const Job& job, int abi) {
+/// The Landlock ruleset of a job, or -errno; then `refused` is the path of the rule that could not be made.
+[[nodiscard]] inline long make_ruleset(const Job& job, int abi, std::string& refused) {
   namespace ll = os::landlock;
   const std::uint64_t handled = ll::known_rights(abi);
   const std::uint64_t writing = handled & ~static_cast<std::uint64_t>(ll::make_char | ll::make_block);
@@ -348,7 +348,9 @@ class Writer {
   long failed = 0;
   const auto grant = [&](const std::string& path, std::uint64_t rights, bool optional) {
     const long result = ll::grant<K>(ruleset.get(), path.c_str(), rights & handled);
-    if (result < 0 && !(optional && result == -ENOENT) && failed == 0) failed = result;
+    if (result >= 0 || (optional && result == -ENOENT) || failed != 0) return;
+    failed = result;
+    refused = path;
   };
   grant("/", ll::read_rights, false);
   for (std::string_view sink : sinks)
@@ -439,8 +441,9 @@ class Preparations {
   [[nodiscard]] static std::shared_ptr<const Prepared> make(const Job& job, int abi) {
     auto prepared = std::make_shared<Prepared>();
     if (job.layers.landlock) {
-      const long made = make_ruleset(job, abi);
-      if (made < 0) fail({std::string(name(process::Stage::landlock)), static_cast<int>(-made), ""});
+      std::string refused;
+      const long made = make_ruleset(job, abi, refused);
+      if (made < 0) fail({std::string(name(process::Stage::landlock)), static_cast<int>(-made), refused});
       prepared->ruleset = os::Fd(made);
     }
     // Without Landlock each command gets namespaces of its own: in shared ones it could trace the next command while
@@ -458,7 +461,7 @@ class Preparations {
   static constexpr std::size_t capacity = 8;
 
   [[noreturn]] static void fail(RunnerFailure failure) {
-    if (failure.error != 0) failure.detail = detail::error_text(failure.error);
+    if (failure.error != 0) failure.detail += (failure.detail.empty() ? "" : ": ") + detail::error_text(failure.error);
     throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
                                       "; see that the workspace and the writable roots still exist, and what "
                                       "`cordon probe` says",

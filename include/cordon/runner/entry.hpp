@@ -106,7 +106,8 @@ inline void restrict_guard(const Words& words) {
     in_process::Job job;
     job.shared_temp = writable;
     job.shared_memory = "/dev/shm";
-    made = in_process::make_ruleset(job, abi);
+    std::string refused;
+    made = in_process::make_ruleset(job, abi, refused);
   } else {
     made = ruleset_beside_mounts(writable, abi);
   }
@@ -261,8 +262,9 @@ struct PolicyWords {
   if (job.layers.landlock) {
     const int abi = in_process::Machine::here().landlock_abi;
     if (abi == 0) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
-    prepared->ruleset =
-        os::Fd(require(in_process::make_ruleset(job, abi), process::Stage::landlock, "making the rules"));
+    std::string refused;
+    const long made = in_process::make_ruleset(job, abi, refused);
+    prepared->ruleset = os::Fd(require(made, process::Stage::landlock, refused.empty() ? "making the rules" : refused));
   }
   const in_process::Launch launch(job, prepared, {command, environment, directory});
   apply(launch.setup(), status);
