@@ -3,7 +3,7 @@
 #
 # as_user.sh root|ordinary PROGRAM [FILE…]: runs PROGRAM as that kind of user, from a directory of its own that the
 # user can enter and write. PROGRAM and the FILEs are copied there first, so that a build tree which only root can enter
-# is no obstacle. CORDON_TEST_DIR names the directory. Exit 77: this kind of user is out of reach here.
+# is no obstacle. CORDON_TEST_DIR names the directory. CORDON_TEST_SELECTION is handed to PROGRAM as its argument. Exit 77: this kind of user is out of reach here.
 set -eu
 kind=$1
 shift
@@ -23,7 +23,7 @@ if [ "$kind" = ordinary ] && [ "$(id -u)" = 0 ]; then
   # A uid without an account: the tests must not depend on one.
   chown -R 31337:31337 "$directory"
   mknod -m 666 "$directory/null-node" c 1 3  # a device that is no sink, which only uid 0 can make
-  setpriv --reuid 31337 --regid 31337 --clear-groups --inh-caps=-all "$program"
+  setpriv --reuid 31337 --regid 31337 --clear-groups --inh-caps=-all "$program" ${CORDON_TEST_SELECTION:+"$CORDON_TEST_SELECTION"}
 else
-  "$program"
+  "$program" ${CORDON_TEST_SELECTION:+"$CORDON_TEST_SELECTION"}
 fi
