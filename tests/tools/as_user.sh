@@ -3,7 +3,8 @@
 #
 # as_user.sh root|ordinary PROGRAM [FILE…]: runs PROGRAM as that kind of user, from a directory of its own that the
 # user can enter and write. PROGRAM and the FILEs are copied there first, so that a build tree which only root can enter
-# is no obstacle. CORDON_TEST_DIR names the directory. CORDON_TEST_SELECTION is handed to PROGRAM as its argument. Exit 77: this kind of user is out of reach here.
+# is no obstacle. CORDON_TEST_DIR names the directory. CORDON_TEST_SELECTION is handed to PROGRAM as its argument.
+# Exit 77: this kind of user is out of reach here.
 set -eu
 kind=$1
 shift
