@@ -37,9 +37,10 @@ denial() { # prints what the facts say about the first denial
   mode=$(sed -n 's/.*"mode":"\([^"]*\)".*/\1/p' "$facts")
   effect=$(sed -n 's/.*"denials":\[{"effect":"\([^"]*\)".*/\1/p' "$facts")
   path=$(sed -n 's/.*"denials":\[{[^}]*"path":"\([^"]*\)".*/\1/p' "$facts")
-  echo "  ${red}denied:${plain} $effect $path (mode $mode)"
+  echo "  ${red}the facts say denied:${plain} $effect $path (mode $mode)"
 }
 
+echo "Each command below also gets --workspace $workspace and --json, which writes the facts."
 git -C "$workspace" init -q
 echo 'int main() { return 0; }' > "$workspace/main.c"
 
