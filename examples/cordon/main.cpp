@@ -70,7 +70,9 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--bwrap", run.bwrap, "the bubblewrap binary, as an absolute path");
   run_command.add_option("--partial", run.partial, "refuse, refuse-unless-read-only or accept")->capture_default_str();
   run_command.add_flag("--capture", run.capture, "keep the output for the facts instead of passing it through");
-  run_command.add_option("--max-output", run.max_output, "bytes kept per stream")->capture_default_str();
+  run_command.add_option("--max-output", run.max_output, "bytes kept per stream")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
   run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
   run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();

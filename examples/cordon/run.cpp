@@ -57,6 +57,9 @@ class FactsFile {
 cordon::process::Input open_input(const std::string& spelled, os::Fd& file) {
   if (spelled == "none") return cordon::process::Input::none();
   if (spelled == "inherit") return cordon::process::Input::copy_of(0);
+  os::FileFacts facts;
+  if (os::stat_path(spelled, facts) == 0 && facts.directory())
+    throw Failure("USAGE", "--stdin " + spelled + " is a directory; name a file");
   const long fd = os::open_file<os::Kernel>(spelled.c_str(), O_RDONLY);
   if (fd < 0) throw Failure("USAGE", "--stdin " + spelled + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
   file = os::Fd(fd);

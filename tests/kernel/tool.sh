@@ -390,6 +390,15 @@ if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
     equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
 fi
 
+# --- values that mean nothing
+for bad in '--max-output -1' '--max-output x' "--stdin $outside" '--stdin /nonexistent'; do
+  # shellcheck disable=SC2086
+  "$cordon" run --workspace "$workspace" $bad -- touch "$workspace/by-bad-value" >/dev/null 2>"$place/err"
+  equal "$bad: 125" 125 $?
+  equal "$bad: one line" 1 "$(grep -c '^cordon: USAGE: ' "$place/err")"
+  check_not "$bad: nothing ran" test -e "$workspace/by-bad-value"
+done
+
 # --- streams that the caller closed, or that don't wait
 "$cordon" run --workspace "$workspace" --json "$facts" -- sh -c 'echo into-the-facts' >&- 2>/dev/null
 check_not 'a closed stdout is not the facts file' grep -q '^into-the-facts' "$facts"
