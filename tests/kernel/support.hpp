@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/policies.hpp"
 
 namespace kernel_tests {
 
@@ -263,13 +264,7 @@ class Place {
 /// The policy of mode M that a request comes to.
 template <cordon::ConfinedMode M>
 [[nodiscard]] cordon::Policy<M> policy_for(cordon::PolicyRequest request) {
-  request.mode = M{};
-  return cordon::PolicyResolver::resolve(request).visit([]<cordon::Mode N>(const cordon::Policy<N>& found) {
-    if constexpr (std::is_same_v<M, N>)
-      return found;
-    else
-      return [](const auto&) -> cordon::Policy<M> { throw std::logic_error("a policy of another mode"); }(found);
-  });
+  return support::policy<M>(std::move(request));
 }
 
 template <cordon::ConfinedMode M>

@@ -196,7 +196,6 @@ class Launch final : public process::Launch {
       const std::string self = give(os::open_file<K>("/proc/self/exe", O_PATH), "opening this program");
       runner::Words words = guard_words(job_, request.command);
       words.options.emplace_back("--environment-fd", give(memory(variables), "the environment"));
-      words.options.emplace_back("--close-fd", self);
       if (attached) words.options.emplace_back("--status-fd", status_number_);
       rest = runner::format(words);
       rest.insert(rest.begin(), "/proc/self/fd/" + self);

@@ -271,9 +271,9 @@ struct PolicyWords {
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 13> options{
-      "--identity", "--layers",        "--binary",      "--mode",           "--workspace", "--write",    "--protect",
-      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--close-fd",  "--status-fd"};
+  static constexpr std::array<std::string_view, 12> options{
+      "--identity", "--layers", "--binary",        "--mode",        "--workspace",      "--write",
+      "--protect",  "--temp",   "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {

@@ -8,6 +8,7 @@
 
 #include <climits>
 #include <cordon/os/linux/fd.hpp>
+#include <cordon/os/linux/mount.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -229,12 +230,7 @@ inline void make_below(const std::string& base, std::string_view name, bool dire
 
 /// The device and inode at exactly this path; a symlink in it is refused. 0, or -errno.
 [[nodiscard]] inline long exact_identity(const std::string& path, std::string& identity) {
-  struct {
-    std::uint64_t flags = O_PATH | O_CLOEXEC;
-    std::uint64_t mode = 0;
-    std::uint64_t resolve = 0x04;  // RESOLVE_NO_SYMLINKS
-  } const how;
-  const long opened = Kernel::call(437, AT_FDCWD, arg(path.c_str()), arg(&how), sizeof how);
+  const long opened = Kernel::call(openat2_number, AT_FDCWD, arg(path.c_str()), arg(&exact_path), sizeof exact_path);
   if (opened < 0) return opened;
   const Fd file(opened);
   struct stat raw {};
