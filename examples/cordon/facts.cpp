@@ -90,17 +90,24 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["mode"] = result.mode.name();
   if (!result.backend.empty()) facts["backend"] = result.backend;
   facts["enforcement"] = enforcement_json(result.enforcement);
-  std::visit(
-      cordon::detail::Overloaded{[&](const cordon::process::Exited& exited) {
-                                   facts["outcome"] = "exited";
-                                   facts["exit_code"] = exited.code;
-                                 },
-                                 [&](const cordon::process::Signalled& signalled) {
-                                   facts["outcome"] = "signalled";
-                                   facts["signal"] = signalled.number;
-                                 },
-                                 [&](const cordon::process::NotExecutable&) { facts["outcome"] = "not_executable"; }},
-      result.ending);
+  std::visit(cordon::detail::Overloaded{
+                 [&](const cordon::process::Exited& exited) {
+                   facts["outcome"] = "exited";
+                   facts["exit_code"] = exited.code;
+                 },
+                 [&](const cordon::process::Signalled& signalled) {
+                   facts["outcome"] = "signalled";
+                   facts["signal"] = signalled.number;
+                 },
+                 [&](const cordon::process::TimedOut& timed_out) {
+                   facts["outcome"] = "timed_out";
+                   facts["timed_out"] = true;
+                   facts["limit"] = timed_out.limit == cordon::process::TimedOut::Limit::wall ? "wall" : "idle";
+                 },
+                 [&](const cordon::process::Cancelled&) { facts["outcome"] = "cancelled"; },
+                 [&](const cordon::process::OutputLimit&) { facts["outcome"] = "output_limit"; },
+                 [&](const cordon::process::NotExecutable&) { facts["outcome"] = "not_executable"; }},
+             result.ending);
   facts["elapsed_ms"] = std::chrono::duration<double, std::milli>(result.elapsed).count();
   facts["denied"] = result.denied();
   for (const cordon::Denial& denial : result.denials) {

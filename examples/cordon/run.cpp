@@ -173,7 +173,8 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
                   program + ": " + cordon::detail::error_text(refused->error));
   file.write(facts);
   if (const auto* signalled = std::get_if<cordon::process::Signalled>(&result.ending)) return 128 + signalled->number;
-  return std::get<cordon::process::Exited>(result.ending).code;
+  if (const auto* exited = std::get_if<cordon::process::Exited>(&result.ending)) return exited->code;
+  return 124;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@
 namespace cordon {
 
 /// How a command ended. What a runner did wrong is never in here.
-using CommandEnding = std::variant<process::Exited, process::Signalled, process::NotExecutable>;
+using CommandEnding = std::variant<process::Exited, process::Signalled, process::TimedOut, process::Cancelled,
+                                   process::OutputLimit, process::NotExecutable>;
 
 /// The facts of one execution.
 struct RunResult {
@@ -38,6 +39,8 @@ struct RunResult {
   process::Capture out;
   process::Capture err;
   std::chrono::nanoseconds elapsed{};
+  process::TreeKeeper tree = process::TreeKeeper::subreaper;  ///< what saw to it that nothing was left running
+  std::uint32_t outlived = 0;                                 ///< processes that ended later than the command itself
   std::vector<Denial> denials;
   std::vector<std::string> best_effort;  ///< protected paths that the command could have replaced
   std::vector<std::string> shared_temp;  ///< temp directories of the host that the command could write
@@ -156,9 +159,19 @@ class Harness {
       else
         return ending;
     };
-    return RunResult{
-        mode, {}, {}, std::visit(command_ending, done.ending), std::move(done.out), std::move(done.err), done.elapsed,
-        {},   {}, {}};
+    RunResult result{.mode = mode,
+                     .backend = {},
+                     .enforcement = {},
+                     .ending = std::visit(command_ending, done.ending),
+                     .out = std::move(done.out),
+                     .err = std::move(done.err),
+                     .denials = {},
+                     .best_effort = {},
+                     .shared_temp = {}};
+    result.elapsed = done.elapsed;
+    result.tree = done.tree;
+    result.outlived = done.outlived;
+    return result;
   }
 
   B backend_;

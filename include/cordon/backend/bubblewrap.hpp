@@ -214,6 +214,7 @@ class Launch final : public process::Launch {
     setup_.argv = {job_.binary, "--args", std::to_string(first_number), "--"};
     setup_.argv.insert(setup_.argv.end(), rest.begin(), rest.end());
     setup_.working_directory = "/";
+    setup_.wraps = true;
     setup_.confinement = before_exec(job_);
     for (const auto& fd : far_) setup_.descriptors.push_back(fd.get());
   }
@@ -224,8 +225,7 @@ class Launch final : public process::Launch {
     return RunnerFailure{"exec-runner", error, job_.binary + ": " + detail::error_text(error)};
   }
 
-  /// Pins the sandbox's first process by a pidfd before the gate lets the command start, so that the whole tree can be
-  /// ended at any time after.
+  /// Lets the command start when bubblewrap has set its sandbox up.
   void started() override {
     far_.clear();
     const auto deadline = process::Clock::now() + job_.start_limit;
@@ -243,13 +243,7 @@ class Launch final : public process::Launch {
       if (got <= 0) return;  // it ended; settle finds out why
       stream_.append(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
     }
-    if (const auto pid = status_number(stream_, "child-pid"))
-      if (const long fd = os::open_pidfd<K>(*pid); fd >= 0) tree_ = os::Fd(fd);
     (void)os::write_all<K>(gate_.get(), "g");
-  }
-
-  void end_tree() noexcept override {
-    if (tree_) os::send_signal<K>(tree_.get(), SIGKILL);
   }
 
   [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) override {
@@ -315,7 +309,6 @@ class Launch final : public process::Launch {
   os::Fd json_;
   os::Fd gate_;
   os::Fd status_;
-  os::Fd tree_;
   std::string stream_;
 };
 

@@ -16,7 +16,6 @@
 #include <cordon/backend/sinks.hpp>
 #include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
-#include <cordon/os/linux/fd_passing.hpp>
 #include <cordon/os/linux/landlock.hpp>
 #include <cordon/os/linux/mount.hpp>
 #include <cordon/os/linux/paths.hpp>
@@ -28,8 +27,10 @@
 #include <cordon/runner/self.hpp>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,16 +47,20 @@ struct Machine {
   unsigned gid = 0;
   bool admin = false;         ///< may make mount namespaces without a user namespace
   bool may_override = false;  ///< holds CAP_DAC_OVERRIDE
-  bool may_drop = false;      ///< may drop capabilities from the bounding set
+  bool may_drop = false;      ///< may change its capabilities and securebits
+  bool may_map = false;       ///< may map every id that it has itself into a new user namespace
 
   [[nodiscard]] static Machine here() noexcept {
     Machine machine;
     machine.landlock_abi = static_cast<int>(std::max(0L, os::landlock::abi<K>()));
     machine.uid = os::effective_uid<K>();
     machine.gid = os::effective_gid<K>();
-    machine.admin = machine.uid == 0 && os::has_capability<K>(os::cap_sys_admin);
-    machine.may_override = machine.uid == 0 && os::has_capability<K>(os::cap_dac_override);
-    machine.may_drop = os::has_capability<K>(os::cap_setpcap);
+    const auto capabilities = os::effective_capabilities<K>();
+    const auto holds = [&](unsigned capability) { return (capabilities >> capability & 1U) != 0; };
+    machine.admin = machine.uid == 0 && holds(os::cap_sys_admin);
+    machine.may_override = machine.uid == 0 && holds(os::cap_dac_override);
+    machine.may_drop = holds(os::cap_setpcap);
+    machine.may_map = machine.uid == 0 && holds(os::cap_setuid) && holds(os::cap_setgid);
     return machine;
   }
 };
@@ -78,11 +83,14 @@ struct Job {
   std::vector<std::string> shared_temp;  ///< directories of the host that Landlock alone has to grant for temp files
 };
 
-/// Whether the sandbox has a user namespace of its own. uid 0 does without where it can, so that a workspace of another
-/// user can be written; but only next to Landlock, since without either uid 0 could reach other processes of uid 0 that
-/// hold no capabilities, and through their /proc entries the host's own mounts.
-[[nodiscard]] inline bool has_own_users(Layers layers, const Machine& machine) noexcept {
-  return layers.mounts && !(machine.admin && layers.landlock);
+/// The user namespace that a command is in.
+enum class Users { of_caller, own_with_one_id, own_with_all_ids };
+
+/// Which one, for a command that makes its namespaces itself and can map one id only. uid 0 does without where it can,
+/// so that a workspace of another user can be written; but only next to Landlock, since without either uid 0 could
+/// reach other processes of uid 0 that hold no capabilities, and through their /proc entries the host's own mounts.
+[[nodiscard]] inline Users users_without_help(Layers layers, const Machine& machine) noexcept {
+  return layers.mounts && !(machine.admin && layers.landlock) ? Users::own_with_one_id : Users::of_caller;
 }
 
 /// The roots that the command may change.
@@ -121,13 +129,9 @@ class Steps {
     return os::arg(texts_.emplace_back(bytes, sizeof value).data());
   }
 
-  /// A message that will carry these descriptors.
-  const msghdr& message(const std::array<int, 4>& fds) { return messages_.emplace_back(fds).get(); }
-
   [[nodiscard]] std::vector<process::PreparedCall>& calls() noexcept { return calls_; }
 
  private:
-  std::deque<os::FdMessage<4>> messages_;
   std::deque<std::string> texts_;
   std::vector<process::PreparedCall> calls_;
 };
@@ -152,16 +156,10 @@ class Writer {
   }
 
   /// The whole tree read-only, with the writable places put over it. A read-only mount lets devices be written, so
-  /// where Landlock does not govern them the tree is without devices too, and the sinks are put over it. Terminals
-  /// can't be put there: a terminal multiplexer only works on its own file system, so the sandbox gets one. The rules
-  /// for that one are added to the Landlock ruleset in descriptor `ruleset` (-1: none).
-  void mounts(int ruleset) {
-    const bool without_devices = !job_.layers.landlock || machine_.landlock_abi < 5;
-    const auto set_attributes = [&](long directory, const char* path, long flags,
-                                    const os::MountAttributes& attributes) {
-      steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags,
-                  os::arg(&attributes), sizeof attributes);
-    };
+  /// the tree is without devices too, and the sinks are put over it. Terminals can't be put there: a terminal
+  /// multiplexer only works on its own file system, so the sandbox gets one. The rules for that one are added to the
+  /// Landlock ruleset in descriptor `ruleset` (-1: none). `own_processes`: in a pid namespace, with its own /proc.
+  void mounts(int ruleset, bool own_processes) {
     set_attributes(AT_FDCWD, "/", os::at_recursive, os::private_mount);
 
     // While the tree is still as it was: a copy of everything that stays writable, or stays a device.
@@ -188,21 +186,18 @@ class Writer {
         if (own_terminals) places.push_back({path, -1, std::string(terminals) + "/ptmx"});
         continue;
       }
-      if (!without_devices) continue;
       places.push_back({path, clone_tree(path)});
       set_attributes(places.back().tree, "", os::at_empty_path | os::at_recursive, os::read_only_mount);
     }
     if (own_terminals) places.push_back({std::string(terminals), new_terminals()});
+    if (own_processes) places.push_back({"/proc", new_processes()});
     if (job_.writable)
       for (const std::string& path : job_.scope.protected_paths) places.push_back({path, -1, path});
     std::stable_sort(places.begin(), places.end(),
                      [](const Place& a, const Place& b) { return a.target.size() < b.target.size(); });
 
-    if (!broad)
-      set_attributes(AT_FDCWD, "/", os::at_recursive,
-                     without_devices ? os::read_only_mount_without_devices : os::read_only_mount);
-    else if (without_devices)
-      set_attributes(AT_FDCWD, "/", os::at_recursive, os::mount_without_devices);
+    set_attributes(AT_FDCWD, "/", os::at_recursive,
+                   broad ? os::mount_without_devices : os::read_only_mount_without_devices);
     for (Place& place : places) {
       if (place.tree < 0) {
         place.tree = clone_tree(place.source);
@@ -222,37 +217,42 @@ class Writer {
     }
   }
 
-  /// Enters namespaces that were made before. `users` is -1 where there is none.
-  void enter(int users, int mounts, int ipc, int root) {
-    using process::Stage;
-    if (users >= 0) steps_.call(Stage::user_namespace, SYS_setns, users, CLONE_NEWUSER);
-    steps_.call(Stage::mount, SYS_setns, mounts, CLONE_NEWNS);
-    steps_.call(Stage::mount, SYS_setns, ipc, CLONE_NEWIPC);
-    steps_.call(Stage::mount, SYS_fchdir, root);  // setns leads to the root of the namespace, out of a chroot
-    steps_.call(Stage::mount, SYS_chroot, os::arg("."));
+  /// In the user namespace of the child and in all below it nobody can make a mount namespace from then on, not even
+  /// the nameless one of a detached mount: so nobody can mount anything, however privileged in a namespace of his own.
+  /// After `mounts` with a /proc of its own. Source: namespaces(7), max_mnt_namespaces.
+  void forbid_mounts() {
+    steps_.call(process::Stage::mount, SYS_write, mount_limit_, os::arg("0"), 1);
+    // Closed, but its number stays in use: the next ones can be told.
+    steps_.call(process::Stage::mount, SYS_dup3, processes_, mount_limit_, O_CLOEXEC);
+    set_attributes(processes_, "", os::at_empty_path, os::read_only_mount);
   }
 
-  /// Hands the namespaces that the child is in to whoever reads from `socket`: users, mounts, IPC, root.
-  void hand_over(int socket) {
-    using process::Stage;
-    const int users = next_;
-    for (const char* space : {"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/ipc"}) {
-      steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg(space), O_RDONLY | O_CLOEXEC);
-      opened();
-    }
-    steps_.call(Stage::mount, SYS_openat, AT_FDCWD, os::arg("/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const auto& message = steps_.message({users, users + 1, users + 2, opened()});
-    steps_.call(Stage::mount, SYS_sendmsg, socket, os::arg(&message), MSG_NOSIGNAL);
+  /// Waits until the ids of the user namespace are mapped.
+  void await_map(int socket) { steps_.call(process::Stage::user_namespace, SYS_read, socket, steps_.text(" "), 1); }
+
+  /// Lets ended processes go without anybody waiting for them.
+  void reap_automatically() {
+    process::detail::KernelSignalAction ignore;
+    ignore.handler = reinterpret_cast<void*>(SIG_IGN);
+    steps_.call(process::Stage::signals, SYS_rt_sigaction, SIGCHLD, steps_.data(ignore), 0, sizeof ignore.mask);
+  }
+
+  /// The root directory of the namespaces that the child is in already, which may not be theirs: this program may be in
+  /// a chroot.
+  void enter(int root) {
+    steps_.call(process::Stage::mount, SYS_fchdir, root);
+    steps_.call(process::Stage::mount, SYS_chroot, os::arg("."));
   }
 
   /// No capability but, for uid 0, the one to write files of other users in the workspace; and none regained, neither
   /// by uid 0 nor by a program's file. Source: capabilities(7). The bounding set is left alone: with no_new_privs and
   /// SECBIT_NOROOT locked nothing reads it any more, and dropping it costs as much as a tenth of a spawn.
-  void drop_privileges(bool in_own_namespace) {
+  void drop_privileges(Users users) {
     using process::Stage;
     steps_.call(Stage::privileges, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
-    if (!machine_.may_drop && !in_own_namespace) return set_capabilities(0, 0);
-    const std::uint32_t kept = machine_.may_override && !in_own_namespace ? 1U << os::cap_dac_override : 0;
+    if (!machine_.may_drop && users == Users::of_caller) return set_capabilities(0, 0);
+    const std::uint32_t kept =
+        machine_.may_override && users != Users::own_with_one_id ? 1U << os::cap_dac_override : 0;
     if (kept != 0) {
       set_capabilities(kept | 1U << os::cap_setpcap, kept);
       steps_.call(Stage::privileges, SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, os::cap_dac_override);
@@ -285,11 +285,30 @@ class Writer {
   /// The number that the next descriptor of the child will have.
   int opened() { return next_++; }
 
+  void set_attributes(long directory, const char* path, long flags, const os::MountAttributes& attributes) {
+    steps_.call(process::Stage::mount, os::mount_setattr_number, directory, os::arg(path), flags, os::arg(&attributes),
+                sizeof attributes);
+  }
+
   void write_file(const char* path, const std::string& content) {
     using process::Stage;
     steps_.call(Stage::user_namespace, SYS_openat, AT_FDCWD, steps_.text(path), O_WRONLY | O_CLOEXEC);
     steps_.call(Stage::user_namespace, SYS_write, next_, steps_.text(content), static_cast<long>(content.size()));
     steps_.call(Stage::user_namespace, SYS_close, next_);
+  }
+
+  /// A /proc of the pid namespace that the child is in.
+  int new_processes() {
+    using process::Stage;
+    steps_.call(Stage::mount, os::fsopen_number, os::arg("proc"), os::fsopen_cloexec);
+    const int context = opened();
+    steps_.call(Stage::mount, os::fsconfig_number, context, os::config_create, 0, 0, 0);
+    steps_.call(Stage::mount, os::fsmount_number, context, os::fsmount_cloexec,
+                os::attribute_no_set_uid | os::attribute_no_devices | os::attribute_no_exec);
+    processes_ = opened();
+    steps_.call(Stage::mount, SYS_openat, processes_, os::arg("sys/user/max_mnt_namespaces"), O_WRONLY | O_CLOEXEC);
+    mount_limit_ = opened();
+    return processes_;
   }
 
   /// A file system of terminals that nobody else has.
@@ -335,6 +354,8 @@ class Writer {
   const Machine& machine_;
   Steps& steps_;
   int next_;
+  int processes_ = -1;    ///< the mount of the new /proc
+  int mount_limit_ = -1;  ///< a file in it, open for writing
 };
 
 /// The Landlock ruleset of a job, or -errno; then `refused` is the path of the rule that could not be made.
@@ -362,114 +383,164 @@ class Writer {
   return failed < 0 ? failed : ruleset.release();
 }
 
-/// What a job needs that outlives one command: its namespaces and its ruleset.
-struct Prepared {
-  os::Fd users;    ///< none when the caller makes mount namespaces without one
-  os::Fd mounts;   ///< none without mounts
-  os::Fd ipc;      ///< with them: message queues and shared memory segments
-  os::Fd root;     ///< the root directory in them
-  os::Fd ruleset;  ///< none without Landlock
+/// The ids that this process has, each mapped to itself, in the form of user_namespaces(7).
+[[nodiscard]] inline std::string identity_of(const char* map) {
+  std::ifstream file(map);
+  std::string result;
+  for (unsigned long inside = 0, outside = 0, count = 0; file >> inside >> outside >> count;)
+    result += std::to_string(inside) + " " + std::to_string(inside) + " " + std::to_string(count) + "\n";
+  return result;
+}
+
+/// What a job needs that outlives one command: its ruleset, and namespaces where they can be had. One command at a time
+/// uses it: the pid namespace is how all processes of a command are ended, and none of them can meet another's.
+class Prepared {
+ public:
+  std::string key;  ///< the job and the files that it was made for
+  os::Fd ruleset;   ///< none without Landlock
+
+  os::Fd namespaces;  ///< a pidfd of the process that is in all of them; none without
+  os::Fd root;        ///< the root directory in them
+  Users users = Users::own_with_one_id;
+
+  /// Makes the namespaces, in a child that stays their first process. False when the kernel refuses one of them.
+  [[nodiscard]] bool make_namespaces(const Job& job);
+
+  /// How many processes are in the pid namespace beside its first.
+  [[nodiscard]] std::uint32_t processes() const {
+    std::array<char, 4096> text;
+    const long got = K::call(SYS_pread64, children_.get(), os::arg(text.data()), static_cast<long>(text.size()), 0);
+    return static_cast<std::uint32_t>(std::count(text.begin(), text.begin() + std::max(0L, got), ' '));
+  }
+  /// The first process of the pid namespace, as this program numbers it; 0 when there is none.
+  [[nodiscard]] long first() const noexcept { return first_ ? first_->pid() : 0; }
+  /// Ends the pid namespace and all in it.
+  void end() noexcept { first_.reset(); }
+  /// True when another command can use it.
+  [[nodiscard]] bool reusable() const { return !namespaces || (first_ && processes() == 0); }
+
+ private:
+  std::optional<process::Child> first_;
+  os::Fd children_;  ///< the list of its children; nothing else in the namespace can be without one of them
 };
 
-/// Makes the namespaces of a job: in a child that hands them over and exits.
+/// The child that makes the namespaces of a job, and stays.
 class NamespaceLaunch final : public process::Launch {
  public:
-  NamespaceLaunch(const Job& job, const os::Fd& ruleset) {
-    if (const long made = os::make_socket_pair<K>(sockets_); made < 0)
-      throw SpawnError("can't make a socket pair: " + detail::error_text(static_cast<int>(-made)),
-                       static_cast<int>(-made));
+  NamespaceLaunch(const Job& job, const Machine& machine, const Prepared& prepared) {
+    if (const long made = os::make_pipe<K>(mapped_); made < 0)
+      throw SpawnError("can't make a pipe: " + detail::error_text(static_cast<int>(-made)), static_cast<int>(-made));
     setup_.working_directory = "/";
     setup_.executes = false;
-    setup_.descriptors = {sockets_.write.get()};
-    if (ruleset) setup_.descriptors.push_back(ruleset.get());
-    const Machine machine = Machine::here();
-    own_users_ = has_own_users(job.layers, machine);
-    setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own_users_ ? CLONE_NEWUSER : 0);
+    setup_.descriptors = {mapped_.read.get()};
+    if (prepared.ruleset) setup_.descriptors.push_back(prepared.ruleset.get());
+    setup_.clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID;
+    const auto map = [&](const char* own, unsigned id) {
+      return prepared.users == Users::own_with_all_ids ? identity_of(own)
+                                                       : std::to_string(id) + " " + std::to_string(id) + " 1";
+    };
+    setup_.user_map = map("/proc/self/uid_map", machine.uid);
+    setup_.group_map = map("/proc/self/gid_map", machine.gid);
+    setup_.mapped = mapped_.write.get();
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    if (own_users_) writer.identity_map();
-    writer.mounts(ruleset ? process::first_descriptor + 1 : -1);
-    writer.hand_over(process::first_descriptor);
+    writer.await_map(process::first_descriptor);
+    writer.reap_automatically();
+    writer.mounts(prepared.ruleset ? process::first_descriptor + 1 : -1, true);
+    writer.forbid_mounts();
     setup_.confinement = std::move(steps_.calls());
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
-  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus>, std::string_view) override {
-    return RunnerFailure{std::string(name(process::Stage::mount)), 0, "the namespaces were not handed over"};
-  }
-
-  /// Called when the child has run. False when it failed.
-  [[nodiscard]] bool take(Prepared& prepared) {
-    std::array<os::Fd, 4> fds;
-    if (!os::receive_fds<K>(sockets_.read.get(), fds)) return false;
-    if (own_users_) prepared.users = std::move(fds[0]);
-    prepared.mounts = std::move(fds[1]);
-    prepared.ipc = std::move(fds[2]);
-    prepared.root = std::move(fds[3]);
-    return true;
+  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
+    return process::ending_or_throw(status);
   }
 
  private:
-  os::FdPair<K> sockets_;
+  os::FdPair<K> mapped_;
   Steps steps_;
   process::ChildSetup setup_;
-  bool own_users_ = false;
 };
+
+inline bool Prepared::make_namespaces(const Job& job) try {
+  const Machine machine = Machine::here();
+  users = machine.may_map ? Users::own_with_all_ids : Users::own_with_one_id;
+  first_.emplace(process::detail::launch_command<K>(std::make_unique<NamespaceLaunch>(job, machine, *this), {}));
+  const std::string entry = "/proc/" + std::to_string(first());
+  root = os::Fd(os::open_file<K>((entry + "/root").c_str(), O_PATH | O_DIRECTORY));
+  children_ = os::Fd(os::open_file<K>((entry + "/task/" + std::to_string(first()) + "/children").c_str(), O_RDONLY));
+  namespaces = os::Fd(os::open_pidfd<K>(first()));
+  if (first_->started() && root && children_ && namespaces) return true;
+  first_.reset();
+  namespaces.reset();
+  return false;
+} catch (const Error&) {
+  return false;
+}
 
 /// What was prepared before, for the same job over the same files and the same table of mounts. A Landlock rule speaks
 /// of an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or went since
-/// needs new ones. Commands of one job share its namespaces: they may change the same files anyway. Thread-safe.
+/// needs new ones. Thread-safe.
 class Preparations {
  public:
-  /// Throws SandboxUnavailableError when the kernel refuses.
-  [[nodiscard]] std::shared_ptr<const Prepared> of(const Job& job, int abi) {
-    const std::string key = key_of(job, abi);
-    const std::scoped_lock lock(state_->mutex);
-    if (job.layers.mounts && state_->mounts_changed()) state_->recent.clear();
-    for (const auto& [known, prepared] : state_->recent)
-      if (known == key) return prepared;
-    auto made = make(job, abi);
-    if (state_->recent.size() >= capacity) state_->recent.pop_front();
-    return state_->recent.emplace_back(key, std::move(made)).second;
+  /// For one command; to be given back. Throws SandboxUnavailableError when the kernel refuses.
+  [[nodiscard]] std::shared_ptr<Prepared> take(const Job& job) {
+    const std::string key = key_of(job);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (job.layers.mounts && mounts_changed()) idle_.clear();
+      const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& known) { return known->key == key; });
+      if (found != idle_.end()) {
+        auto prepared = std::move(*found);
+        idle_.erase(found);
+        return prepared;
+      }
+    }
+    return make(job, key);
+  }
+
+  /// When the command is over, with whatever it left running.
+  void give_back(std::shared_ptr<Prepared> prepared) noexcept try {
+    if (!prepared->reusable()) return;
+    const std::scoped_lock lock(mutex_);
+    if (idle_.size() >= capacity) idle_.pop_front();
+    idle_.push_back(std::move(prepared));
+  } catch (const std::exception&) {
+    // There is no memory to keep it.
   }
 
   void forget() noexcept {
-    const std::scoped_lock lock(state_->mutex);
-    state_->recent.clear();
-  }
-
-  [[nodiscard]] static std::shared_ptr<const Prepared> make(const Job& job, int abi) {
-    auto prepared = std::make_shared<Prepared>();
-    if (job.layers.landlock) {
-      std::string refused;
-      const long made = make_ruleset(job, abi, refused);
-      if (made < 0) fail({std::string(name(process::Stage::landlock)), static_cast<int>(-made), refused});
-      prepared->ruleset = os::Fd(made);
-    }
-    // Without Landlock each command gets namespaces of its own: in shared ones it could trace the next command while
-    // that still shares the memory of this program.
-    if (job.layers.mounts && job.layers.landlock) {
-      auto launch = std::make_unique<NamespaceLaunch>(job, prepared->ruleset);
-      NamespaceLaunch& namespaces = *launch;
-      auto child = process::detail::launch_command<K>(std::move(launch), {});
-      if (!namespaces.take(*prepared)) fail(std::get<RunnerFailure>(child.wait().ending));
-    }
-    return prepared;
+    const std::scoped_lock lock(mutex_);
+    idle_.clear();
   }
 
  private:
   static constexpr std::size_t capacity = 8;
 
-  [[noreturn]] static void fail(RunnerFailure failure) {
-    if (failure.error != 0) failure.detail += (failure.detail.empty() ? "" : ": ") + detail::error_text(failure.error);
-    throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
-                                      "; see that the workspace and the writable roots still exist, and what "
-                                      "`cordon probe` says",
-                                  failure);
+  [[nodiscard]] static std::shared_ptr<Prepared> make(const Job& job, std::string key) {
+    auto prepared = std::make_shared<Prepared>();
+    prepared->key = std::move(key);
+    if (job.layers.landlock) {
+      std::string refused;
+      const long made = make_ruleset(job, Machine::here().landlock_abi, refused);
+      if (made < 0) {
+        const int error = static_cast<int>(-made);
+        RunnerFailure failure{std::string(name(process::Stage::landlock)), error,
+                              (refused.empty() ? "" : refused + ": ") + detail::error_text(error)};
+        throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
+                                          "; see that the workspace and the writable roots still exist, and what "
+                                          "`cordon probe` says",
+                                      failure);
+      }
+      prepared->ruleset = os::Fd(made);
+    }
+    // Where they are refused, as in a container that hides parts of /proc, each command makes its own.
+    if (job.layers.mounts && os::proc_lists_children<K>()) (void)prepared->make_namespaces(job);
+    return prepared;
   }
 
-  static std::string key_of(const Job& job, int abi) {
-    std::string key = std::to_string(abi) + (job.writable ? 'w' : 'r');
+  static std::string key_of(const Job& job) {
+    std::string key(1, job.writable ? 'w' : 'r');
     const auto add = [&](const std::string& path) {
       os::FileFacts facts;
       (void)os::stat_path(path, facts);
@@ -484,22 +555,19 @@ class Preparations {
     return key;
   }
 
-  struct State {
-    std::mutex mutex;
-    std::deque<std::pair<std::string, std::shared_ptr<const Prepared>>> recent;
-    os::Fd mount_table;
-
-    /// True when a mount came or went since the last call, or when that can't be known. Source: proc(5), mountinfo.
-    bool mounts_changed() {
-      if (!mount_table) {
-        mount_table = os::Fd(os::open_file<K>("/proc/self/mountinfo", O_RDONLY));
-        return true;
-      }
-      pollfd event{mount_table.get(), POLLPRI, 0};
-      return os::poll_once<K>(std::span(&event, 1), 0) != 0;
+  /// True when a mount came or went since the last call, or when that can't be known. Source: proc(5), mountinfo.
+  bool mounts_changed() {
+    if (!mount_table_) {
+      mount_table_ = os::Fd(os::open_file<K>("/proc/self/mountinfo", O_RDONLY));
+      return true;
     }
-  };
-  std::unique_ptr<State> state_ = std::make_unique<State>();
+    pollfd event{mount_table_.get(), POLLPRI, 0};
+    return os::poll_once<K>(std::span(&event, 1), 0) != 0;
+  }
+
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<Prepared>> idle_;
+  os::Fd mount_table_;
 };
 
 /// The variables of the command: its temp directory is the private one, or with Landlock alone what the host has.
@@ -512,11 +580,13 @@ class Preparations {
   return with_temp(std::move(entries), "/tmp", std::move(writable));
 }
 
-/// One confined execution. With `prepared` it enters namespaces that are there; without, for the runner, it makes them.
+/// One confined execution: in namespaces that are ready, or in those that it makes.
 class Launch final : public process::Launch {
  public:
-  Launch(const Job& job, std::shared_ptr<const Prepared> prepared, const process::LaunchRequest& request)
-      : prepared_(std::move(prepared)) {
+  /// `prepared` is given back to `preparations` when the execution is over; null: to nobody.
+  Launch(const Job& job, std::shared_ptr<Prepared> prepared, std::shared_ptr<Preparations> preparations,
+         const process::LaunchRequest& request)
+      : prepared_(std::move(prepared)), preparations_(std::move(preparations)) {
     setup_.argv = request.command.elements();
     setup_.environment = environment(job, request.environment);
     setup_.working_directory = request.working_directory;
@@ -526,50 +596,57 @@ class Launch final : public process::Launch {
       return process::first_descriptor + static_cast<int>(setup_.descriptors.size()) - 1;
     };
     const int ruleset = give(prepared_->ruleset);
-    const int users = give(prepared_->users);
-    const int mounts = give(prepared_->mounts);
-    const int ipc = give(prepared_->ipc);
-    const int root = give(prepared_->root);
+    setup_.namespaces = prepared_->namespaces.get();
+    const int root = setup_.namespaces >= 0 ? give(prepared_->root) : -1;
     const Machine machine = Machine::here();
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    const bool own_users = has_own_users(job.layers, machine);
-    if (mounts >= 0) {
-      writer.enter(users, mounts, ipc, root);
+    const Users users = root >= 0 ? prepared_->users : users_without_help(job.layers, machine);
+    if (root >= 0) {
+      writer.enter(root);
     } else if (job.layers.mounts) {
-      setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own_users ? CLONE_NEWUSER : 0);
-      if (own_users) writer.identity_map();
-      writer.mounts(ruleset);
+      const bool own = users == Users::own_with_one_id;
+      setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own ? CLONE_NEWUSER : 0);
+      if (own) writer.identity_map();
+      writer.mounts(ruleset, false);
     }
-    writer.drop_privileges(own_users);
+    writer.drop_privileges(users);
     if (ruleset >= 0) writer.restrict_to(ruleset);
-    writer.refuse_calls();
+    // In ready namespaces nobody can mount, and no terminal of anybody else can be opened or was inherited.
+    if (root < 0) writer.refuse_calls();
     writer.close_descriptors(setup_.descriptors.size());
     setup_.confinement = std::move(steps_.calls());
+  }
+  ~Launch() override {
+    if (preparations_) preparations_->give_back(std::move(prepared_));
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+  [[nodiscard]] std::uint32_t left_running() override { return prepared_->processes(); }
+  void end_namespace() noexcept override { prepared_->end(); }
+  [[nodiscard]] long namespace_root() const noexcept override { return prepared_->first(); }
   [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return process::ending_or_throw(status);
   }
 
  private:
-  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Prepared> prepared_;
+  std::shared_ptr<Preparations> preparations_;
   Steps steps_;
   process::ChildSetup setup_;
 };
 
 class Plan final : public process::LaunchPlan {
  public:
-  Plan(Job job, std::shared_ptr<const Prepared> prepared, std::shared_ptr<const TempArea> temp)
-      : job_(std::move(job)), prepared_(std::move(prepared)), temp_(std::move(temp)) {}
+  Plan(Job job, std::shared_ptr<Preparations> preparations, std::shared_ptr<const TempArea> temp)
+      : job_(std::move(job)), preparations_(std::move(preparations)), temp_(std::move(temp)) {}
   [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
-    return std::make_unique<Launch>(job_, prepared_, request);
+    return std::make_unique<Launch>(job_, preparations_->take(job_), preparations_, request);
   }
 
  private:
   Job job_;
-  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Preparations> preparations_;
   std::shared_ptr<const TempArea> temp_;  ///< lives as long as a command may use it
 };
 
@@ -636,14 +713,14 @@ class Confiner {
                        nullptr};
     if (job.writable) result.best_effort = nested_protections(writable_roots(job), job.scope.protected_paths);
     result.shared_temp = job.shared_temp;
-    auto prepared = preparations_.of(job, Machine::here().landlock_abi);
-    result.launch = std::make_shared<Plan>(std::move(job), std::move(prepared), temp);
+    preparations_->give_back(preparations_->take(job));  // what fails, fails here
+    result.launch = std::make_shared<Plan>(std::move(job), preparations_, temp);
     return result;
   }
 
   void invalidate() noexcept {
     cache_.forget();
-    preparations_.forget();
+    preparations_->forget();
   }
 
  private:
@@ -724,7 +801,7 @@ class Confiner {
     try {
       const TempArea temp;
       const Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
-      const Plan plan(job, Preparations::make(job, machine.landlock_abi), nullptr);
+      const Plan plan(job, std::make_shared<Preparations>(), nullptr);
       process::RunOptions run;
       run.environment = attempt.environment();
       const Argv script = attempt.argv();
@@ -755,7 +832,7 @@ class Confiner {
   Options options_;
   ProbeCache cache_;
   TempAreas temps_;
-  Preparations preparations_;
+  std::shared_ptr<Preparations> preparations_ = std::make_shared<Preparations>();
 };
 
 }  // namespace cordon::in_process

@@ -23,7 +23,25 @@ struct NotExecutable {
   friend bool operator==(NotExecutable, NotExecutable) = default;
 };
 
-/// How an execution ended. A RunnerFailure is never a result of the command; Harness turns it into an exception.
-using Ending = std::variant<Exited, Signalled, NotExecutable, RunnerFailure>;
+/// cordon ended the command because it ran, or was silent, for longer than it was given.
+struct TimedOut {
+  enum class Limit { wall, idle };
+  Limit limit = Limit::wall;
+  friend bool operator==(TimedOut, TimedOut) = default;
+};
+
+/// cordon ended the command because its caller asked for that.
+struct Cancelled {
+  friend bool operator==(Cancelled, Cancelled) = default;
+};
+
+/// cordon ended the command because it wrote more than it was allowed.
+struct OutputLimit {
+  friend bool operator==(OutputLimit, OutputLimit) = default;
+};
+
+/// How an execution ended: the first cause of it, so a command that was timed out and then exited with 0 is TimedOut.
+/// A RunnerFailure is never a result of the command; Harness turns it into an exception.
+using Ending = std::variant<Exited, Signalled, TimedOut, Cancelled, OutputLimit, NotExecutable, RunnerFailure>;
 
 }  // namespace cordon::process

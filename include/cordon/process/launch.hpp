@@ -29,15 +29,22 @@ struct ChildSetup {
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::string working_directory;
   std::vector<int> descriptors;           ///< become 3, 4, 5, … in the child; owned by the Launch
-  bool executes = true;                   ///< false: the child exits with 0 instead of execve
+  bool executes = true;                   ///< false: the child stays as it is instead of execve, until it is ended
   unsigned clone_flags = 0;               ///< namespaces that the child starts in
   std::vector<PreparedCall> confinement;  ///< made in order, before the working directory is entered
+  bool wraps = false;                     ///< argv is not the command itself but something that runs it
+  std::string user_map = {};              ///< ids for a user namespace among clone_flags, written from outside
+  std::string group_map = {};
+  int mapped = -1;      ///< a byte is written here when they are in place
+  int namespaces = -1;  ///< the pidfd of a process whose namespaces are entered first. Nothing else of importance is in
+                        ///< its pid namespace, whose end is the end of every process of the command.
 };
 
 /// Where `descriptors` begin in the child.
 inline constexpr int first_descriptor = 3;
 
-/// The number that the next descriptor of the child will get: behind its own and the status descriptor all is closed.
+/// The number that the next descriptor of the child will get: behind its own and the one that tells of its start all
+/// are closed.
 [[nodiscard]] inline int first_free_descriptor(const ChildSetup& setup) noexcept {
   return first_descriptor + static_cast<int>(setup.descriptors.size()) + 1;
 }
@@ -59,11 +66,13 @@ class Launch {
   [[nodiscard]] virtual Ending exec_failed(int error) const = 0;
   /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
   virtual void started() {}
-  /// True when the members of the command's process group must not outlive it.
-  [[nodiscard]] virtual bool owns_group() const noexcept { return true; }
-  /// Ends whatever else the command left running. Called when the launched process is gone, or is to go.
-  virtual void end_tree() noexcept {}
-  /// How it ended. `status` is missing when another part of the program took it; `error_text` is all of stderr.
+  /// With a pid namespace: how many processes the command left in it when it ended.
+  [[nodiscard]] virtual std::uint32_t left_running() { return 0; }
+  /// With a pid namespace: ends every process in it. May wait, for a bounded time.
+  virtual void end_namespace() noexcept {}
+  /// With a pid namespace: its first process, as this program numbers it.
+  [[nodiscard]] virtual long namespace_root() const noexcept { return 0; }
+  /// How it ended. `status` is missing when something else killed the keeper; `error_text` is all of stderr.
   [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) = 0;
 };
 
@@ -80,13 +89,13 @@ class LaunchPlan {
   return Exited{status.value};
 }
 
-/// The same, or SpawnError when another part of the program took the status.
+/// The same, or SpawnError when the status is lost.
 [[nodiscard]] inline Ending ending_or_throw(std::optional<os::WaitStatus> status) {
   if (status) return ending_of(*status);
   throw SpawnError(
-      "another part of this program waited for cordon's child, so its exit status is lost; don't call "
-      "waitpid(-1) or ignore SIGCHLD while commands run",
-      ECHILD);
+      "the process that cordon keeps beside each command was killed, so the exit status is lost; find out what killed "
+      "it",
+      ESRCH);
 }
 
 namespace detail {
@@ -94,12 +103,14 @@ namespace detail {
 /// Runs the command as it is: for an UnconfinedArgv, through `spawn` alone.
 class DirectLaunch final : public Launch {
  public:
-  explicit DirectLaunch(const LaunchRequest& request)
-      : setup_{request.command.elements(), request.environment, request.working_directory, {}, true, 0, {}} {}
+  explicit DirectLaunch(const LaunchRequest& request) {
+    setup_.argv = request.command.elements();
+    setup_.environment = request.environment;
+    setup_.working_directory = request.working_directory;
+  }
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
-  [[nodiscard]] bool owns_group() const noexcept override { return false; }
   [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return ending_or_throw(status);
   }

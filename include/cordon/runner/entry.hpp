@@ -266,7 +266,7 @@ struct PolicyWords {
     const long made = in_process::make_ruleset(job, abi, refused);
     prepared->ruleset = os::Fd(require(made, process::Stage::landlock, refused.empty() ? "making the rules" : refused));
   }
-  const in_process::Launch launch(job, prepared, {command, environment, directory});
+  const in_process::Launch launch(job, prepared, nullptr, {command, environment, directory});
   apply(launch.setup(), status);
 }
 

@@ -63,6 +63,12 @@ template <class K>
   return result;
 }
 
+/// An event descriptor that never blocks, or -errno; see eventfd(2).
+template <class K>
+[[nodiscard]] long make_event() noexcept {
+  return K::call(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK);
+}
+
 /// A connected pair of stream sockets, or -errno. Both ends can be read and written.
 template <class K>
 [[nodiscard]] long make_socket_pair(FdPair<K>& pair) noexcept {

@@ -14,14 +14,18 @@
 extern "C" int __clone(int (*entry)(void*), void* stack_top, int flags, void* argument, ...) noexcept;
 #endif
 
+// Attributes that GCC does not know keep every sanitizer out; see process/keeper.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+
 namespace cordon::os {
 
 /// The real kernel. `call` returns what the system call returned, or -errno. It touches no errno, allocates nothing
 /// and is safe in a child that shares its parent's memory.
 struct Kernel {
-  static __attribute__((no_sanitize("address", "undefined", "thread"))) long call(long number, long a = 0, long b = 0,
-                                                                                  long c = 0, long d = 0, long e = 0,
-                                                                                  long f = 0) noexcept {
+  [[clang::disable_sanitizer_instrumentation]] static
+      __attribute__((no_sanitize("address", "undefined", "thread"))) long
+      call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
 #if defined(__x86_64__) && defined(__LP64__)
     long result = 0;
     register long r10 asm("r10") = d;
@@ -49,19 +53,24 @@ struct Kernel {
   }
 
   /// clone(2) through the C library, with a stack of our own for the child. Returns the pid, or -errno.
-  static long clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* pidfd) noexcept {
+  /// With CLONE_PIDFD or CLONE_PARENT_SETTID `answer` gets the pidfd or the pid.
+  [[clang::disable_sanitizer_instrumentation]] static
+      __attribute__((no_sanitize("address", "undefined", "thread"))) long
+      clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* answer) noexcept {
     const int saved = errno;
 #if defined(__GLIBC__)
     // The name that ThreadSanitizer does not intercept: it takes every clone for a fork.
-    const int pid = ::__clone(entry, stack_top, flags, argument, pidfd);
+    const int pid = ::__clone(entry, stack_top, flags, argument, answer);
 #else
-    const int pid = ::clone(entry, stack_top, flags, argument, pidfd);
+    const int pid = ::clone(entry, stack_top, flags, argument, answer);
 #endif
     const int failed = errno;
     errno = saved;
     return pid < 0 ? -failed : pid;
   }
 };
+
+#pragma GCC diagnostic pop
 
 /// `call` again for as long as a signal interrupts it.
 template <class K>

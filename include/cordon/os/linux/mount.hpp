@@ -41,7 +41,9 @@ struct MountAttributes {
 };
 
 inline constexpr std::uint64_t attribute_read_only = 0x1;
+inline constexpr std::uint64_t attribute_no_set_uid = 0x2;
 inline constexpr std::uint64_t attribute_no_devices = 0x4;
+inline constexpr std::uint64_t attribute_no_exec = 0x8;
 
 inline constexpr MountAttributes read_only_mount{.set = attribute_read_only};
 inline constexpr MountAttributes read_only_mount_without_devices{.set = attribute_read_only | attribute_no_devices};

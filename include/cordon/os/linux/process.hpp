@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cordon/os/linux/fd.hpp>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace cordon::os {
 
@@ -46,36 +52,16 @@ template <class K>
   return 0;
 }
 
-/// How the process behind `pidfd` ended, also when somebody else reaped it. 0, or -errno: Linux before 6.15 can't tell.
-/// Source: PIDFD_GET_INFO in the kernel's uapi/linux/pidfd.h.
+/// Waits for a child that has nothing to tell, and reaps it.
 template <class K>
-[[nodiscard]] long exit_information(int pidfd, WaitStatus& status) noexcept {
-  struct {
-    std::uint64_t mask = 1U << 3U;  // PIDFD_INFO_EXIT
-    std::uint64_t cgroup = 0;
-    std::uint32_t ids[11] = {};
-    std::int32_t exit_code = 0;
-  } info;
-  static_assert(sizeof info == 64);
-  constexpr long get_info = _IOWR(0xff, 11, char[64]);
-  const long result = K::call(SYS_ioctl, pidfd, get_info, arg(&info));
-  if (result < 0) return result;
-  if ((info.mask & 1U << 3U) == 0) return -ENODATA;
-  status.signalled = WIFSIGNALED(info.exit_code);
-  status.value = status.signalled ? WTERMSIG(info.exit_code) : WEXITSTATUS(info.exit_code);
-  return 0;
-}
-
-/// True while the process behind `pidfd` is a child of ours that nobody has reaped: its number is still its own.
-template <class K>
-[[nodiscard]] bool unreaped(int pidfd) noexcept {
-  siginfo_t info{};
-  return retry<K>(SYS_waitid, 3, pidfd, arg(&info), WEXITED | __WALL | WNOHANG | WNOWAIT, 0) == 0;
+void reap(long pid) noexcept {
+  constexpr long by_pid = 1;  // P_PID
+  (void)retry<K>(SYS_waitid, by_pid, pid, 0, WEXITED | __WALL, 0);
 }
 
 /// A pidfd for a process that is not necessarily a child, or -errno.
 template <class K>
-[[nodiscard]] long open_pidfd(int pid) noexcept {
+[[nodiscard]] long open_pidfd(long pid) noexcept {
   return K::call(SYS_pidfd_open, pid, 0);
 }
 
@@ -84,9 +70,63 @@ long send_signal(int pidfd, int signal) noexcept {
   return K::call(SYS_pidfd_send_signal, pidfd, signal, 0, 0);
 }
 
-/// True when the calling thread has this capability in its effective set. Source: capget(2).
+/// True when /proc speaks of this process's own pid namespace and lists the children of a process.
 template <class K>
-[[nodiscard]] bool has_capability(unsigned capability) noexcept {
+[[nodiscard]] bool proc_lists_children() noexcept {
+  char text[16] = {};
+  const long length = K::call(SYS_readlinkat, AT_FDCWD, arg("/proc/self"), arg(text), sizeof text);
+  long pid = 0;
+  for (long i = 0; i < length; ++i) pid = pid * 10 + (text[i] - '0');
+  return pid == K::call(SYS_getpid) && K::call(SYS_faccessat, AT_FDCWD, arg("/proc/thread-self/children"), R_OK) == 0;
+}
+
+/// The processes whose parent is `pid`, in no particular order; empty where /proc doesn't tell. Source: proc(5).
+[[nodiscard]] inline std::vector<long> children_of(long pid) {
+  std::vector<long> children;
+  std::error_code ignored;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (std::filesystem::directory_iterator task(tasks, ignored), end; !ignored && task != end;
+       task.increment(ignored)) {
+    std::ifstream list(task->path() / "children");
+    for (long child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+/// The parent of process `pid`, or -1.
+[[nodiscard]] inline long parent_of(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text, '\0');
+  const auto name_end = text.rfind(')');
+  long parent = -1;
+  char state = 0;
+  if (name_end != std::string::npos) std::istringstream(text.substr(name_end + 1)) >> state >> parent;
+  return parent;
+}
+
+/// Sends `signal` to every process below `pid`, but not to its first `skipped` generations. A process that comes or
+/// goes meanwhile may be missed; none that is not below `pid` is hit.
+template <class K>
+void signal_descendants(long pid, int signal, int skipped) {
+  std::vector<long> generation{pid};
+  for (int depth = 0; !generation.empty(); ++depth) {
+    std::vector<long> next;
+    for (const long parent : generation)
+      for (const long child : children_of(parent)) {
+        const BasicFd<K> pinned(open_pidfd<K>(child));
+        if (!pinned || parent_of(child) != parent) continue;
+        next.push_back(child);
+        if (depth >= skipped) send_signal<K>(pinned.get(), signal);
+      }
+    generation = std::move(next);
+  }
+}
+
+/// The capabilities in the effective set of the calling thread, one bit each; none when they can't be told. Source:
+/// capget(2).
+template <class K>
+[[nodiscard]] std::uint64_t effective_capabilities() noexcept {
   struct {
     std::uint32_t version = 0x20080522;  // _LINUX_CAPABILITY_VERSION_3
     std::int32_t pid = 0;
@@ -94,11 +134,18 @@ template <class K>
   struct {
     std::uint32_t effective = 0, permitted = 0, inheritable = 0;
   } sets[2];
-  if (K::call(SYS_capget, arg(&header), arg(sets)) < 0) return false;
-  return (sets[capability / 32].effective >> (capability % 32) & 1U) != 0;
+  if (K::call(SYS_capget, arg(&header), arg(sets)) < 0) return 0;
+  return static_cast<std::uint64_t>(sets[1].effective) << 32U | sets[0].effective;
+}
+
+template <class K>
+[[nodiscard]] bool has_capability(unsigned capability) noexcept {
+  return (effective_capabilities<K>() >> capability & 1U) != 0;
 }
 
 inline constexpr unsigned cap_dac_override = 1;
+inline constexpr unsigned cap_setgid = 6;
+inline constexpr unsigned cap_setuid = 7;
 inline constexpr unsigned cap_setpcap = 8;
 inline constexpr unsigned cap_sys_admin = 21;
 

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cordon/detail/error_text.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/process/capture.hpp>
+#include <cordon/process/keeper.hpp>
+#include <cordon/process/launch.hpp>
+#include <cordon/process/options.hpp>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cordon::process {
+
+/// An execution that is over.
+struct Completed {
+  Ending ending;
+  Capture out;
+  Capture err;
+  std::chrono::nanoseconds elapsed{};
+  TreeKeeper tree = TreeKeeper::subreaper;  ///< what would have ended, or did end, whatever it left running
+  std::uint32_t outlived = 0;               ///< processes of its tree that ended later than the command itself
+};
+
+template <class K>
+class BasicChild;
+
+namespace detail {
+template <class K>
+[[nodiscard]] BasicChild<K> launch_command(std::unique_ptr<Launch> launch, RunOptions options);
+
+/// Rings a bell when a stop is asked for.
+template <class K>
+struct RingOnStop {
+  int bell;
+  void operator()() const noexcept { ring<K>(bell); }
+};
+}  // namespace detail
+
+/// One running command. Move-only, and for one thread at a time. Its destructor ends the command and its whole tree.
+template <class K>
+class BasicChild {
+ public:
+  BasicChild(BasicChild&&) noexcept = default;
+  BasicChild& operator=(BasicChild&&) = delete;
+  ~BasicChild() {
+    if (!launch_) return;  // moved from
+    kill();
+    const auto deadline = Clock::now() + end_limit;
+    while (process_ && Clock::now() < deadline) wait_for_process(deadline);
+    stop_.reset();
+    abandon();
+  }
+
+  /// The command's process, as this program numbers it.
+  [[nodiscard]] long pid() const noexcept { return area_->view.pid; }
+
+  /// False when it could not be executed, or confined: then wait tells why.
+  [[nodiscard]] bool started() const noexcept { return !ending_; }
+
+  /// Sends SIGTERM to every process of the command.
+  void terminate() {
+    if (!running_) return;
+    if (in_namespace_) {
+      if (process_) os::send_signal<K>(process_.get(), SIGTERM);
+      os::signal_descendants<K>(pid(), SIGTERM, 0);
+      os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
+    } else {
+      os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
+    }
+  }
+
+  /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
+  void kill() noexcept {
+    if (!running_) return;
+    if (!killed_) killed_ = Clock::now();
+    if (!in_namespace_) {
+      os::send_signal<K>(process_.get(), detail::end_request);
+      return;
+    }
+    if (process_) os::send_signal<K>(process_.get(), SIGKILL);
+    launch_->end_namespace();
+    running_ = static_cast<bool>(process_);
+  }
+
+  /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
+  /// fails at that; the command has ended then.
+  [[nodiscard]] Completed wait() { return *wait_until(std::nullopt); }
+
+  /// The same, but gives up at `limit`: then the command still runs and the result is empty.
+  [[nodiscard]] std::optional<Completed> wait_for(std::chrono::milliseconds limit) {
+    return wait_until(Clock::now() + limit);
+  }
+
+ private:
+  template <class L>
+  friend BasicChild<L> detail::launch_command(std::unique_ptr<Launch>, RunOptions);
+
+  /// How long a killed tree may take to be gone. A process that the kernel can't end is left to the keeper then.
+  static constexpr std::chrono::seconds end_limit{5};
+  /// How often a pid namespace is asked whether what the command left in it is gone.
+  static constexpr std::chrono::milliseconds look_again{2};
+
+  BasicChild(std::unique_ptr<Launch> launch, RunOptions options)
+      : area_(new detail::KeeperArea),
+        launch_(std::move(launch)),
+        options_(std::move(options)),
+        in_namespace_(launch_->setup().namespaces >= 0),
+        out_(options_.max_output),
+        err_(options_.max_output),
+        begun_(Clock::now()),
+        last_output_(begun_) {}
+
+  [[nodiscard]] std::optional<Completed> wait_until(std::optional<Clock::time_point> deadline) {
+    while (running_) {
+      const auto due = advance(Clock::now());
+      if (!running_) break;
+      if (deadline && Clock::now() >= *deadline) return std::nullopt;
+      step(due && deadline ? std::min(*due, *deadline) : due ? due : deadline);
+    }
+    const detail::KeeperView& view = area_->view;
+    // Who holds the pipes now is no process of the tree, or one that could not be ended.
+    const auto drained = Clock::now() + options_.drain_limit;
+    while ((out_pipe_ || err_pipe_) && Clock::now() < drained && step(view.whole_tree ? Clock::now() : drained)) {
+    }
+    out_pipe_.reset();
+    err_pipe_.reset();
+    if (!ending_)
+      ending_ = cause_ ? *cause_ : launch_->settle(view.over ? std::optional(view.status) : std::nullopt, err_.text());
+    return Completed{*ending_,
+                     std::move(out_),
+                     std::move(err_),
+                     Clock::now() - begun_,
+                     in_namespace_     ? TreeKeeper::pid_namespace
+                     : view.whole_tree ? TreeKeeper::subreaper
+                                       : TreeKeeper::process_group,
+                     view.outlived};
+  }
+
+  /// Does what is due by now. Returns when something is due next.
+  std::optional<Clock::time_point> advance(Clock::time_point now) {
+    std::optional<Clock::time_point> next;
+    const auto due_at = [&](Clock::time_point at) {
+      if (now < at && (!next || at < *next)) next = at;
+      return now >= at;
+    };
+    const Limits& limits = options_.limits;
+    if (over_ && in_namespace_) {
+      if (launch_->left_running() == 0) {
+        running_ = false;
+        return next;
+      }
+      next = now + look_again;
+    }
+    if (over_ && !cause_) {
+      const bool silent = !out_pipe_ && !err_pipe_;
+      if (!killed_ && (silent || due_at(*over_ + options_.drain_limit))) kill();
+    } else if (!cause_ && !killed_) {
+      if (limits.stop.stop_requested())
+        cause_ = Cancelled{};
+      else if (limits.output && out_.seen() + err_.seen() > *limits.output)
+        cause_ = OutputLimit{};
+      else if (limits.wall && due_at(begun_ + *limits.wall))
+        cause_ = TimedOut{TimedOut::Limit::wall};
+      else if (limits.idle && due_at(last_output_ + *limits.idle))
+        cause_ = TimedOut{TimedOut::Limit::idle};
+      if (cause_) {
+        terminate();
+        terminated_ = now;
+      }
+    }
+    if (cause_ && !killed_ && due_at(terminated_ + limits.grace)) kill();
+    if (killed_ && due_at(*killed_ + end_limit)) abandon();
+    return next;
+  }
+
+  /// Waits for one round of events. False when `deadline` came first.
+  bool step(std::optional<Clock::time_point> deadline) {
+    std::array<pollfd, 6> set{pollfd{process_.get(), POLLIN, 0},
+                              pollfd{out_pipe_.get(), POLLIN, 0},
+                              pollfd{err_pipe_.get(), POLLIN, 0},
+                              pollfd{in_pipe_.get(), 0, 0},
+                              pollfd{-1, POLLIN, 0},
+                              pollfd{bell_.get(), POLLIN, 0}};
+    if (in_pipe_) {
+      if (pending_input_.empty() && options_.input.descriptor() >= 0)
+        set[4].fd = options_.input.descriptor();
+      else
+        set[3].events = POLLOUT;
+    }
+    const long ready = os::poll_once<K>(set, timeout_of(deadline));
+    if (ready == 0) return false;
+    if (ready == -EINTR) return true;
+    if (ready < 0)
+      throw SpawnError("poll failed while following a command: " + cordon::detail::error_text(static_cast<int>(-ready)),
+                       static_cast<int>(-ready));
+    if (set[1].revents != 0) collect(out_pipe_, out_, Stream::out);
+    if (set[2].revents != 0) collect(err_pipe_, err_, Stream::err);
+    if (set[4].revents != 0) refill_input();
+    if ((set[3].revents & (POLLERR | POLLHUP)) != 0)
+      in_pipe_.reset();
+    else if (set[3].revents != 0)
+      feed();
+    if (set[5].revents != 0) hear_bell();
+    if (set[0].revents != 0) reap();
+    return true;
+  }
+
+  [[nodiscard]] static int timeout_of(std::optional<Clock::time_point> deadline) {
+    if (!deadline) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
+  }
+
+  void collect(os::BasicFd<K>& pipe, Capture& capture, Stream stream) {
+    std::array<std::byte, 65536> buffer;
+    const long got = os::read_some<K>(pipe.get(), buffer);
+    if (got == -EAGAIN) return;
+    if (got <= 0) {
+      pipe.reset();
+      return;
+    }
+    const std::string_view bytes(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
+    capture.append(bytes);
+    if (options_.limits.idle) last_output_ = Clock::now();
+    if (options_.on_output) options_.on_output(stream, bytes);
+  }
+
+  void refill_input() {
+    std::array<std::byte, 65536> buffer;
+    const long got = os::read_some<K>(options_.input.descriptor(), buffer);
+    if (got == -EAGAIN) return;
+    if (got <= 0)
+      in_pipe_.reset();
+    else
+      pending_input_.assign(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
+  }
+
+  void feed() {
+    const long written = os::write_some<K>(in_pipe_.get(), std::as_bytes(std::span(pending_input_)));
+    if (written == -EAGAIN) return;
+    if (written < 0) {
+      in_pipe_.reset();  // the command doesn't read its input: harmless (EXE-06)
+      return;
+    }
+    pending_input_.erase(0, static_cast<std::size_t>(written));
+    if (pending_input_.empty() && options_.input.descriptor() < 0) in_pipe_.reset();
+  }
+
+  /// The command ended and left something running, or a stop was asked for.
+  void hear_bell() {
+    std::uint64_t rings = 0;
+    (void)os::read_some<K>(bell_.get(), std::as_writable_bytes(std::span(&rings, 1)));
+    if (area_->view.over && !over_) {
+      over_ = Clock::now();
+      held_ = {};
+      in_pipe_.reset();
+    }
+  }
+
+  /// The keeper is gone and everything with it, or in a pid namespace the command itself.
+  void reap() noexcept {
+    os::WaitStatus status;
+    const long result = os::wait_for<K>(process_.get(), false, status);
+    if (result == -EAGAIN) return;
+    process_.reset();
+    held_ = {};
+    in_pipe_.reset();
+    running_ = false;
+    if (!in_namespace_) return;
+    detail::KeeperView& view = area_->view;
+    view.over = result == 0;
+    view.status = status;
+    view.outlived = launch_->left_running();
+    over_ = Clock::now();
+    running_ = view.outlived != 0;
+  }
+
+  void wait_for_process(Clock::time_point deadline) noexcept {
+    pollfd event{process_.get(), POLLIN, 0};
+    if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) > 0) reap();
+  }
+
+  /// Leaves processes that can't be ended to themselves, with the memory they may run on.
+  void abandon() noexcept {
+    running_ = false;
+    if (!process_) return;
+    process_.reset();
+    (void)new std::shared_ptr<detail::KeeperArea>(area_);
+  }
+
+  std::shared_ptr<detail::KeeperArea> area_;
+  std::unique_ptr<Launch> launch_;
+  RunOptions options_;
+  bool in_namespace_;  ///< the command has a pid namespace of its own, and no keeper
+  Capture out_;
+  Capture err_;
+  Clock::time_point begun_;
+  Clock::time_point last_output_;
+  bool running_ = false;  ///< some process of the command may be
+  long keeper_pid_ = 0;
+  os::BasicFd<K> process_;  ///< the keeper, or in a pid namespace the command itself
+  os::BasicFd<K> bell_;
+  std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
+  os::BasicFd<K> in_pipe_;
+  os::BasicFd<K> out_pipe_;
+  os::BasicFd<K> err_pipe_;
+  os::FdPair<K> held_;  ///< the other ends of both, so that their end is not one more event
+  std::string pending_input_;
+  std::optional<Clock::time_point> over_;    ///< the command itself has ended
+  std::optional<Ending> cause_;              ///< why cordon ended it
+  Clock::time_point terminated_;             ///< when SIGTERM was sent for that
+  std::optional<Clock::time_point> killed_;  ///< when SIGKILL was asked for
+  std::optional<Ending> ending_;
+};
+
+using Child = BasicChild<os::Kernel>;
+
+}  // namespace cordon::process

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// The processes between this program and one command. None of them costs an exec: they are cloned from this program
+// and share its memory, but neither its descriptors nor its signals. They run on memory that `launch_command` prepared,
+// allocate nothing, lock nothing, throw nothing, and call nothing but the kernel.
+//
+// The keeper is the parent of the command and the reaper of everything that the command leaves behind, so that no
+// descendant gets away by setsid or by a double fork, and it ends all of them when this program dies.
+//
+// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of this
+// program, and what stands between is a process that enters the namespace, clones the command, and is gone.
+
+#include <sys/prctl.h>
+
+#include <array>
+#include <cordon/os/linux/fd.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/process/launch.hpp>
+#include <cordon/process/stage.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// The keeper runs beside a thread of this program with that thread's own thread-local storage: a sanitizer must not
+// leave a single call in it. GCC does with no_sanitize, Clang needs to be told by a name that GCC does not know.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+
+namespace cordon::process {
+
+/// What ends the processes that a command left behind, and all of them when it is to end.
+enum class TreeKeeper {
+  /// The keeper, as their reaper: nothing gets away.
+  subreaper,
+  /// A signal to the command's process group, where /proc can't be read: what called setsid gets away.
+  process_group,
+  /// A pid namespace of the command's own, which ends with its first process: nothing gets away.
+  pid_namespace,
+};
+
+namespace detail {
+
+/// execve along `candidates` (null-terminated). Returns only on failure, with the errno that describes it best: a
+/// program that exists and can't be executed says more than a directory that does not have it.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+exec_first(const char* const* candidates, const char* const* argv, const char* const* environment) noexcept {
+  int error = ENOENT;
+  for (; *candidates != nullptr; ++candidates) {
+    const int failed =
+        static_cast<int>(-K::call(SYS_execve, os::arg(*candidates), os::arg(argv), os::arg(environment)));
+    if (failed == ENOENT || failed == ENOTDIR) continue;
+    error = failed;
+    if (failed != EACCES) break;
+  }
+  return error;
+}
+
+/// What the command's process reads, and what it answers.
+struct ChildView {
+  const PreparedCall* calls = nullptr;
+  std::size_t count = 0;
+  const char* const* candidates = nullptr;  ///< null: stay as it is instead of execve
+  const char* const* argv = nullptr;
+  const char* const* environment = nullptr;
+  Stage stage = Stage::exec;  ///< the step that failed
+  int error = 0;              ///< and its errno; 0 when execve has happened
+};
+
+/// The command's process, from clone to execve: makes the prepared calls, and reports the first that fails.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+child_main(void* raw) noexcept {
+  auto* view = static_cast<ChildView*>(raw);
+  for (std::size_t i = 0; i != view->count; ++i) {
+    const PreparedCall* call = view->calls + i;
+    const long* a = call->arguments;
+    const long result = K::call(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (result >= 0) continue;
+    view->stage = call->stage;
+    view->error = static_cast<int>(-result);
+    K::call(SYS_exit_group, 125);
+  }
+  while (view->candidates == nullptr) K::call(SYS_ppoll, 0, 0, 0, 0, 0);
+  view->error = exec_first<K>(view->candidates, view->argv, view->environment);
+  K::call(SYS_exit_group, 125);
+  return 0;
+}
+
+/// The ids of a user namespace that the keeper has to write, in the forms of user_namespaces(7).
+struct IdMaps {
+  std::string users;
+  std::string groups;
+};
+
+/// What the keeper reads, and what it answers. The answers may be read when it has rung or is gone.
+struct KeeperView {
+  ChildView child;
+  void* child_stack = nullptr;  ///< the top
+  int clone_flags = 0;          ///< namespaces of the command
+  long parent = 0;              ///< this program
+  int bell = -1;                ///< an event descriptor: rung when the command ended and something that it left did not
+  bool whole_tree = true;       ///< false: only the process group can be ended
+  const IdMaps* maps = nullptr;  ///< of the user namespace that the command is cloned into
+  int mapped = -1;               ///< a byte is written here when they are in place
+
+  int pid = 0;                 ///< the command's process, or -errno when it could not be cloned
+  bool over = false;           ///< the command has ended
+  os::WaitStatus status;       ///< and how
+  std::uint32_t outlived = 0;  ///< processes that ended later than the command
+};
+
+/// Asks the keeper to end all that still runs.
+inline constexpr int end_request = SIGUSR1;
+/// Tells the keeper that the thread which made it is gone; it finds out whether this program is.
+inline constexpr int parent_changed = SIGUSR2;
+
+/// The keeper's children, as the kernel lists them; see proc(5).
+inline constexpr const char* children_file = "/proc/thread-self/children";
+
+/// Sends SIGKILL to every child of the calling process that `list` shows. None of the numbers can have become another
+/// process's: only the caller reaps them.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+kill_children(int list) noexcept {
+  char text[4096];
+  long offset = 0;
+  long pid = 0;
+  while (true) {
+    const long got = K::call(SYS_pread64, list, os::arg(text), sizeof text, offset);
+    if (got <= 0) return;
+    offset += got;
+    for (long i = 0; i != got; ++i) {
+      if (text[i] >= '0' && text[i] <= '9') {
+        pid = pid * 10 + (text[i] - '0');
+      } else {
+        if (pid > 0) K::call(SYS_kill, pid, SIGKILL);
+        pid = 0;
+      }
+    }
+  }
+}
+
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void ring(
+    int bell) noexcept {
+  const std::uint64_t once = 1;
+  K::call(SYS_write, bell, os::arg(&once), sizeof once);
+}
+
+/// Reaps every child that has ended. False when there is none left, running or not.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+reap_children(KeeperView* view) noexcept {
+  constexpr long any = 0;  // P_ALL
+  while (true) {
+    siginfo_t info;
+    info.si_pid = 0;
+    const long result = K::call(SYS_waitid, any, 0, os::arg(&info), WEXITED | WNOHANG | __WALL, 0);
+    if (result == -EINTR) continue;
+    if (result < 0) return false;
+    if (info.si_pid == 0) return true;
+    if (info.si_pid != view->pid) {
+      if (view->over) view->outlived = view->outlived + 1;
+      continue;
+    }
+    view->status.signalled = info.si_code != CLD_EXITED;
+    view->status.value = info.si_status;
+    view->over = true;
+  }
+}
+
+/// True when the command has ended and nobody has reaped it yet.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+has_ended(long pid) noexcept {
+  constexpr long by_pid = 1;  // P_PID
+  siginfo_t info;
+  info.si_pid = 0;
+  return K::call(SYS_waitid, by_pid, pid, os::arg(&info), WEXITED | WNOHANG | WNOWAIT | __WALL, 0) == 0 &&
+         info.si_pid != 0;
+}
+
+/// Writes `text` to /proc/PID/NAME. 0, or -errno.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+write_proc(int pid, const char* name, const char* text, std::size_t size) noexcept {
+  char path[64] = "/proc/";
+  char digits[12];
+  int count = 0;
+  for (; pid > 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
+  int at = 6;
+  while (count > 0) path[at++] = digits[--count];
+  path[at++] = '/';
+  for (const char* c = name; *c != 0 && at < 63; ++c) path[at++] = *c;
+  const long fd = K::call(SYS_openat, AT_FDCWD, os::arg(path), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  const long written = K::call(SYS_write, fd, os::arg(text), static_cast<long>(size));
+  K::call(SYS_close, fd);
+  return written < 0 ? written : 0;
+}
+
+/// Maps the ids of the command's user namespace, and lets it go on. When that fails the command is ended.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+map_ids(KeeperView* view) noexcept {
+  const IdMaps* maps = view->maps;
+  long result = write_proc<K>(view->pid, "setgroups", "deny", 4);
+  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users.data(), maps->users.size());
+  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups.data(), maps->groups.size());
+  if (result >= 0) result = K::call(SYS_write, view->mapped, os::arg("m"), 1);
+  if (result >= 0) return;
+  view->child.stage = Stage::user_namespace;
+  view->child.error = static_cast<int>(-result);
+  K::call(SYS_kill, view->pid, SIGKILL);
+}
+
+/// The keeper, from clone to exit. Every signal is blocked when it begins.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+keeper_main(void* raw) noexcept {
+  auto* view = static_cast<KeeperView*>(raw);
+  const long cloned = K::clone(child_main<K>, view->child_stack,
+                               CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags, &view->child, &view->pid);
+  if (cloned < 0) {
+    view->pid = static_cast<int>(cloned);
+    K::call(SYS_exit_group, 0);
+  }
+  if (view->maps != nullptr) map_ids<K>(view);
+  K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
+  K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
+  if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
+  K::call(SYS_close_range, view->bell + 1, ~0U, 0);
+
+  long list = -1;
+  bool ending = K::call(SYS_getppid) != view->parent;
+  bool told = false;
+  while (true) {
+    // Only while the leader is not reaped is the group's number sure to be its own.
+    if (!view->whole_tree && (ending || has_ended<K>(view->pid))) K::call(SYS_kill, -view->pid, SIGKILL);
+    if (!reap_children<K>(view) || (view->over && !view->whole_tree)) break;
+    if (view->over && !told) {
+      told = true;
+      ring<K>(view->bell);
+    }
+    if (ending && view->whole_tree) {
+      if (list < 0) list = K::call(SYS_openat, AT_FDCWD, os::arg(children_file), O_RDONLY | O_CLOEXEC);
+      if (list >= 0)
+        kill_children<K>(static_cast<int>(list));
+      else
+        view->whole_tree = false;
+    }
+    // A process whose parent was killed becomes a child without a signal: look again soon.
+    const timespec soon{0, 1'000'000};
+    const std::uint64_t all = ~0ULL;
+    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, ending ? os::arg(&soon) : 0, sizeof all);
+    if (signal == end_request || K::call(SYS_getppid) != view->parent) ending = true;
+  }
+  K::call(SYS_exit_group, 0);
+  return 0;
+}
+
+/// What the process reads that puts a command into namespaces, and what it answers.
+struct EntryView {
+  ChildView* child = nullptr;
+  void* child_stack = nullptr;
+  int namespaces = -1;  ///< the pidfd of a process in them
+  int pidfd = -1;       ///< the command's, in this program's table
+  long pid = 0;         ///< the command's process, or -errno when it could not be cloned
+};
+
+/// That process, from clone to exit. It shares the descriptors of this program.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+entry_main(void* raw) noexcept {
+  auto* view = static_cast<EntryView*>(raw);
+  long result = K::call(SYS_setns, view->namespaces, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
+  if (result >= 0)
+    result =
+        K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT | CLONE_PIDFD, view->child, &view->pidfd);
+  view->pid = result;
+  K::call(SYS_exit_group, 0);
+  return 0;
+}
+
+/// What those processes run on. It must outlive them.
+struct KeeperArea {
+  KeeperView view;
+  EntryView entry;
+  IdMaps maps;
+  std::vector<std::string> candidates;
+  std::vector<const char*> candidate_pointers;
+  std::vector<const char*> argv;
+  std::vector<const char*> environment;
+  std::vector<PreparedCall> calls;
+  // Left as they are: nothing reads them before it has written.
+  alignas(16) std::array<std::byte, 16384> keeper_stack;
+  alignas(16) std::array<std::byte, 16384> child_stack;
+};
+
+}  // namespace detail
+
+}  // namespace cordon::process
+
+#pragma GCC diagnostic pop

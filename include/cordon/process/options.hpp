@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cordon::process {
+
+using Clock = std::chrono::steady_clock;
+
+enum class Stream { out, err };
+
+/// What a command reads on its standard input. A descriptor is copied through a pipe, never handed over: the command
+/// can't reopen the file or the terminal behind it.
+class Input {
+ public:
+  /// The null device.
+  [[nodiscard]] static Input none() noexcept { return Input(); }
+  /// These bytes, then end of file.
+  [[nodiscard]] static Input bytes(std::string content) {
+    Input input;
+    input.content_ = std::move(content);
+    return input;
+  }
+  /// What can be read from `descriptor`, which stays the caller's and must stay open until the command has ended.
+  [[nodiscard]] static Input copy_of(int descriptor) noexcept {
+    Input input;
+    input.descriptor_ = descriptor;
+    return input;
+  }
+
+  [[nodiscard]] bool piped() const noexcept { return content_ || descriptor_ >= 0; }
+  [[nodiscard]] const std::optional<std::string>& content() const noexcept { return content_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  Input() = default;
+  std::optional<std::string> content_;
+  int descriptor_ = -1;
+};
+
+/// What ends a command that does not end by itself. The first that comes true wins and is how it ended: the whole tree
+/// gets SIGTERM, and what is left of it after `grace` SIGKILL. Needs somebody who waits.
+struct Limits {
+  std::optional<std::chrono::milliseconds> wall = {};  ///< since its start
+  std::optional<std::chrono::milliseconds> idle = {};  ///< without output
+  std::optional<std::uint64_t> output = {};            ///< bytes of both streams together
+  std::stop_token stop = {};                           ///< asked for by the caller, from any thread
+  std::chrono::milliseconds grace{3000};
+};
+
+struct RunOptions {
+  std::string working_directory = {};         ///< as spelled by the caller; empty: the workspace root
+  std::vector<std::string> environment = {};  ///< "NAME=VALUE"; see make_environment
+  Input input = Input::none();
+  std::size_t max_output = std::size_t{1} << 20;  ///< bytes kept per stream
+  /// Called with every piece of output as it arrives, on the thread that waits. Must not throw.
+  std::function<void(Stream, std::string_view)> on_output = {};
+  Limits limits = {};
+  /// What the command leaves running when it ends has this long to close the command's output. Then it is ended; what
+  /// holds no output is ended at once.
+  std::chrono::milliseconds drain_limit{500};
+};
+
+}  // namespace cordon::process
