@@ -15,7 +15,7 @@ case $guest in  # what the first line of `cordon probe` must look like there, so
   6.1-without-user-namespaces)
     release=bookworm expected='kernel 6\.1\..*Landlock ABI 2' arguments=(sysctl.user.max_user_namespaces=0) ;;
   6.12) release=trixie expected='kernel 6\.12.*Landlock ABI 6' ;;
-  7.x) release=forky expected='kernel 7\..*Landlock ABI 1' ;;
+  7.x) release=forky expected='kernel 7\..*Landlock ABI 1[0-9]' ;;
   *) echo "no such guest: $guest" >&2; exit 2 ;;
 esac
 
