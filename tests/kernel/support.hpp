@@ -86,6 +86,9 @@ struct Facts {
       !own_processes<U> && !std::is_same_v<B, cordon::MountNamespace>;
   [[nodiscard]] static bool scoped() { return scopes<U>(); }  ///< signals and abstract sockets stop at the sandbox
   [[nodiscard]] static bool hides_processes() { return own_processes<U> || scopes<U>(); }
+  [[nodiscard]] static bool guards_first_process() {  ///< without its guard, bubblewrap's own pid 1 is in reach
+    return !own_processes<U> || cordon::os::landlock::abi<cordon::os::Kernel>() >= 2;
+  }
 };
 
 /// What runs the commands of these tests: it takes a partial label as it comes.

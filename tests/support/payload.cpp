@@ -562,6 +562,7 @@ int open_file_system(const Arguments& a) {
   constexpr long fsconfig_number = 431;
   constexpr long fsmount_number = 432;
   (void)become_root_of_own_namespaces();
+  (void)::unshare(CLONE_NEWCGROUP);  // what cgroup2 belongs to
   const long context = ::syscall(fsopen_number, a.at(0).c_str(), 0);
   if (context < 0) return lost("fsopen");
   if (::syscall(fsconfig_number, context, 6, nullptr, nullptr, 0) < 0) return lost("fsconfig");

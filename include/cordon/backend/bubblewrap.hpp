@@ -3,10 +3,11 @@
 
 // Confinement by bubblewrap (bwrap), version 0.4 or newer.
 //
-// bubblewrap makes the tree read-only and binds the writable roots over it. It leaves one promised effect ungoverned:
-// a read-only mount does not stop a write into a FIFO. A program that is its own runner (it calls
-// cordon::runner::entry first in main) closes that gap: bubblewrap then starts the program again inside the sandbox,
-// as a guard that adds Landlock rules and execs the command. Without that, the enforcement is partial {fifo_write}.
+// bubblewrap makes the tree read-only and binds the writable roots over it. It leaves two promised effects ungoverned:
+// a read-only mount does not stop a write into a FIFO, and in a nested namespace a command can mount the host's cgroups
+// anew, writable. A program that is its own runner (it calls cordon::runner::entry first in main) closes these gaps:
+// bubblewrap then starts the program again inside the sandbox, as a guard that adds Landlock rules and a seccomp filter
+// and execs the command. Without that, the enforcement is partial {fifo_write, mount_topology}.
 //
 // As uid 0 three more things are needed, each measured as an escape without it: every capability is dropped inside a
 // user namespace; /dev is made read-only before bubblewrap binds the device nodes (root owns them, and could chmod the
@@ -531,8 +532,8 @@ class Bubblewrap {
         return Availability::unusable("bubblewrap (" + binary + ") failed at " + failure->stage + ": " + why,
                                       bubblewrap::remedy_for(why));
       }
-      return attempt.verdict<M>(*done,
-                                EffectSet::all() - (job.guarded ? EffectSet{} : EffectSet{FileEffect::fifo_write}));
+      const EffectSet left_to_the_guard{FileEffect::fifo_write, FileEffect::mount_topology};
+      return attempt.verdict<M>(*done, EffectSet::all() - (job.guarded ? EffectSet{} : left_to_the_guard));
     } catch (const Error& error) {
       return Availability::unusable(error.what(), bubblewrap::remedy_for(error.what()));
     }

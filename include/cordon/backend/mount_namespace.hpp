@@ -7,10 +7,10 @@ namespace cordon {
 
 /// Confines in a mount namespace of the command's own, with no helper program: the tree is read-only and without
 /// devices, the writable roots, the sinks and the session's private /tmp and /dev/shm are put over it, and every
-/// capability is dropped. Needs Linux 5.12 and, without CAP_SYS_ADMIN, user namespaces.
+/// capability is dropped. Needs Linux 5.12 and user namespaces, also as uid 0.
 ///
-/// Alone it is partial {fifo_write}: a read-only mount does not stop a write into a FIFO. As uid 0 no user namespace is
-/// made, so that a workspace of another user can be written: the command keeps CAP_DAC_OVERRIDE and nothing else.
+/// Alone it is partial {fifo_write}: a read-only mount does not stop a write into a FIFO. As uid 0, files in the
+/// workspace that belong to another user can't be written where their mode forbids it; next to Landlock they can.
 ///
 /// Not governed: sockets, signals, the sight of other processes, hard links made before the run.
 class MountNamespace : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = false}> {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 #
-# image.sh IMAGE SCRIPT PROGRAM…: an initial file system that holds busybox, bwrap, setpriv and each PROGRAM (in /test) with
-# the libraries they need. Its init makes a real root that can be pivoted, mounts what a system has, and runs SCRIPT.
+# image.sh IMAGE SCRIPT PROGRAM…: an initial file system that holds busybox, a few of this machine's programs and each
+# PROGRAM (in /test) with the libraries they need. Its init makes a real root that can be pivoted, mounts what a system
+# has, and runs SCRIPT.
 set -eu
 image=$1 script=$2
 shift 2
@@ -21,11 +22,12 @@ cp "$(command -v busybox)" "$root/bin/busybox"
 for applet in $("$root/bin/busybox" --list); do
   [ -e "$root/bin/$applet" ] || ln -s busybox "$root/bin/$applet"
 done
-for program in bash bwrap setpriv; do
+for program in bash bwrap setpriv su mount; do
   path=$(readlink -f "$(command -v $program)")
   cp "$path" "$root/usr/bin/$program"
   libraries_of "$path"
 done
+chmod 4755 "$root/usr/bin/su" "$root/usr/bin/mount"  # what the set-uid attacks start
 for program in "$@"; do
   cp "$program" "$root/test/"
   libraries_of "$program"
@@ -46,6 +48,8 @@ cat > "$root/second-init" <<'INIT'
 #!/bin/busybox sh
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
+busybox mount -t securityfs security /sys/kernel/security
+busybox mount -t cgroup2 cgroup /sys/fs/cgroup
 busybox mount -t devtmpfs dev /dev
 busybox mkdir -p /dev/pts /dev/shm
 busybox mount -t devpts -o mode=620,ptmxmode=666 pts /dev/pts
@@ -62,4 +66,4 @@ busybox sync
 busybox poweroff -f
 INIT
 chmod 755 "$root/init" "$root/second-init"
-(cd "$root" && find . -mindepth 1 -print0 | cpio --null -o -H newc --quiet) > "$image"
+(cd "$root" && find . -mindepth 1 -print0 | cpio --null -o -H newc -R 0:0 --quiet) > "$image"
