@@ -634,7 +634,7 @@ class Confiner {
                        {},
                        {},
                        nullptr};
-    if (job.writable) result.best_effort = nested_protections(writable_roots(job), job.scope.protected_paths);
+    if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
     auto prepared = preparations_.of(job, Machine::here().landlock_abi);
     result.launch = std::make_shared<Plan>(std::move(job), std::move(prepared), temp);
