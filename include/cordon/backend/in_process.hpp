@@ -509,6 +509,9 @@ class Preparations {
   if (!job.shared_memory.empty()) return with_temp(std::move(entries), "/dev/shm", std::move(writable));
   if (job.shared_temp.empty()) return entries;
   writable.insert(writable.end(), job.shared_temp.begin(), job.shared_temp.end());
+  // These are the host's: what a TMPDIR names in them has to be there already (F39).
+  if (const char* given = process::lookup(entries, "TMPDIR"); given != nullptr && !os::exists(given))
+    std::erase_if(entries, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
   return with_temp(std::move(entries), "/tmp", std::move(writable));
 }
 
@@ -723,7 +726,10 @@ class Confiner {
                                     "make /var/tmp or /tmp a directory that this user can write");
     try {
       const TempArea temp;
-      const Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
+      Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
+      // Where the attempt's own directory lies in a shared temp directory, nothing of it would be outside.
+      std::erase_if(job.shared_temp,
+                    [&](const std::string& host) { return os::is_within(attempt.scope().workspace_root, host); });
       const Plan plan(job, Preparations::make(job, machine.landlock_abi), nullptr);
       process::RunOptions run;
       run.environment = attempt.environment();
