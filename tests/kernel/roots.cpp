@@ -158,6 +158,98 @@ TEMPLATE_LIST_TEST_CASE("A workspace that is named by a symlink is the directory
   CHECK_FALSE(place.outside_changed());
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "In a linked worktree git works when the repository that it belongs to is granted, without its hooks and "
+    "configuration (F52, F25)",
+    "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place) || !has_program("git")) return;
+  const std::string repository = place.out("repository");
+  const std::string tree = place.in("tree");
+  const std::string git = "git -c user.name=t -c user.email=t@example.invalid ";
+  on_the_host("git init -q -b main '" + repository + "' && cd '" + repository + "' && " + git +
+              "commit -q --allow-empty -m zero && git worktree add -q '" + tree + "' -b other && mkdir -p .git/hooks");
+  const Tree before = tree_of(repository);
+  const auto run_in_tree = [&](const cordon::Policy<cordon::WorkspaceWrite>& policy, const std::string& script) {
+    return harness<TestType>().run(policy, cordon::shell(script), plain_options());
+  };
+
+  SECTION("not granted: the index can't be locked, and what was missing is named") {
+    const auto result = run_in_tree(policy_of(tree, {}), "echo n >n && git add n");
+    CHECK_FALSE(result.ending == cordon::CommandEnding(cordon::process::Exited{0}));
+    REQUIRE(result.denials.size() == 1);
+    CHECK(result.denials[0].path == repository + "/.git/worktrees/tree/index.lock");
+    CHECK(result.denials[0].grant == repository + "/.git/worktrees/tree");
+    CHECK(tree_of(repository) == before);
+  }
+  SECTION("granted") {
+    std::vector<std::string> protect;
+    if (Facts<TestType>::protects) protect = {repository + "/.git/hooks", repository + "/.git/config"};
+    const auto policy = policy_of(tree, {repository + "/.git"}, protect);
+    const auto result = run_in_tree(policy, "set -e; echo n >n; git add n; " + git + "commit -qm one; git status -s");
+    INFO(result.err.text());
+    CHECK(result.ending == cordon::CommandEnding(cordon::process::Exited{0}));
+    CHECK(result.best_effort.empty());
+    if (Facts<TestType>::protects) {
+      (void)run_in_tree(policy, "cd '" + repository +
+                                    "/.git'; echo x >hooks/post-commit; mv hooks h; git config core.hooksPath evil; "
+                                    "echo x >>config; cp config c && mv c config; true");
+      CHECK_FALSE(exists(repository + "/.git/hooks/post-commit"));
+      CHECK(read_file(repository + "/.git/config").find("evil") == std::string::npos);
+    }
+  }
+  SECTION("the .git of a worktree is a file: it can be protected, and what it does not hold can't") {
+    CHECK_THROWS_AS(policy_of(tree, {}, {".git/hooks"}), PolicyInvalidError);
+    if (!Facts<TestType>::protects) return;
+    const std::string link = read_file(tree + "/.git");
+    (void)run_in_tree(policy_of(tree, {}, {".git"}), "echo x >.git; rm -f .git; mv .git g; true");
+    CHECK(read_file(tree + "/.git") == link);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "A protected path that is named through a symlink is what it leads to, and the symlink is best effort (F26, F57)",
+    "[roots]", Writing) {
+  const Place place;
+  if (!Facts<TestType>::protects || !usable<TestType>(place)) return;
+  std::filesystem::create_directories(place.in(".git"));
+  std::filesystem::create_directories(place.in("real/hooks"));
+  std::filesystem::create_directories(place.in("hooks"));
+  std::filesystem::create_symlink("../hooks", place.in(".git/hooks"));
+  std::filesystem::create_symlink("real", place.in("link"));
+  const auto best_effort_of = [&](const std::string& protect) {
+    return harness<TestType>()
+        .run(policy_of(place.workspace(), {}, {protect}), cordon::Argv({"/bin/true"}), plain_options())
+        .best_effort;
+  };
+  using Paths = std::vector<std::string>;
+  CHECK(best_effort_of(".git/hooks") == Paths{place.in("hooks")});
+  CHECK(best_effort_of("link") == Paths{place.in("real")});
+  CHECK(best_effort_of("link/hooks") == Paths{place.in("real/hooks")});
+  CHECK(best_effort_of("hooks").empty());
+  // What it leads to holds; the symlink can be exchanged, which is what best effort means.
+  CHECK(run_script<TestType>(policy_of(place.workspace(), {}, {".git/hooks"}), place,
+                             "cd \"$1\"; echo x >hooks/new || mv hooks h || rm .git/hooks && mkdir .git/hooks")
+            .succeeded());
+  CHECK(std::filesystem::is_empty(place.in("hooks")));
+  CHECK_FALSE(std::filesystem::is_symlink(place.in(".git/hooks")));
+}
+
+TEMPLATE_LIST_TEST_CASE("What is to be protected must be there; it is not made, wherever it would lie (F27, F28)",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const Tree before = tree_of(place.workspace());
+  for (const std::string& missing : {std::string(".git"), std::string("sub/.git/hooks"), place.in("mine/x")})
+    CHECK_THROWS_AS(policy_of(place.workspace(), {}, {missing}), PolicyInvalidError);
+  CHECK(tree_of(place.workspace()) == before);
+  // A directory of somebody else's, where the caller could not make a placeholder either.
+  const auto policy = policy_of(place.workspace(), {"/usr/share"});
+  const Attempt attempt = run_script<TestType>(policy, place, "cd \"$1\" && echo x >new && cat new");
+  INFO(attempt.err);
+  CHECK(attempt.out == "x\n");
+}
+
 TEST_CASE("The whole tree is no workspace (T-KRN-22, SBX-K11)", "[roots]") {
   const Place place;
   CHECK_THROWS_AS(policy_for<cordon::WorkspaceWrite>("/"), PolicyInvalidError);
