@@ -247,6 +247,10 @@ in_workspace --stdin "$place/input" -- cat
 equal '--stdin FILE' given "$out"
 in_workspace --mode workspace-write --stdin "$place/input" -- sh -c 'echo x >>/proc/self/fd/0; echo x >>/dev/stdin; true'
 equal '--stdin FILE is a copy: the file can not be written' given "$(cat "$place/input")"
+for bus in DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus XDG_RUNTIME_DIR=/run/user/1 DOCKER_HOST=unix:///run/docker.sock SSH_AUTH_SOCK=/run/agent; do
+  out=$(env "$bus" "$cordon" run --workspace "$workspace" -- env)
+  check_not "core environment: where a service listens stays out (F81): $bus" grep -qF "$bus" <<<"$out"
+done
 export CORDON_TEST_PLAIN=plain CORDON_TEST_TOKEN=secret
 in_workspace -- env
 check_not 'core environment: other variables stay out' grep -q CORDON_TEST_PLAIN <<<"$out"
@@ -369,6 +373,15 @@ refused_by_runner() { # WHAT WORD ARGUMENT…
   check "$what: it says what" grep -qF -- "$word" "$place/err"
   check "$what: it begins as it must" grep -q '^cordon-runner: ' "$place/err"
 }
+for words in '--probe' '--probe --' '--probe --probe' 'confine' 'confine --probe --layers landlock'; do
+  # shellcheck disable=SC2086
+  refused_by_runner "T-LLR-04: $words" '' $words
+done
+refused_by_runner 'T-LLR-05 no words at all' ''
+PATH=$PATH FOO=bar runner confine --layers landlock --mode read-only --workspace "$workspace" -- env
+equal 'T-LLR-13: a bare name is found in PATH' 0 "$status"
+check 'T-LLR-13: the environment is handed on' grep -qx FOO=bar "$place/out"
+check 'T-LLR-13: PATH is handed on' grep -qx "PATH=$PATH" "$place/out"
 refused_by_runner 'T-LLR-05 no command' 'missing command' confine --layers $layers --mode read-only --workspace "$workspace"
 refused_by_runner 'T-LLR-05 nothing behind --' 'missing command' confine --layers $layers --
 refused_by_runner 'T-LLR-06 unknown option' --bogus confine --bogus x -- true
@@ -388,6 +401,18 @@ fi
 if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
   strace -f -qq -e trace=execve -o "$place/trace" "$cordon" run --workspace "$workspace" -- /bin/true 2>/dev/null &&
     equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
+fi
+
+# --- where mounts of the host are shared, as a system's first process makes them; only uid 0 sees others' mounts change
+if [ "$(id -u)" = 0 ]; then
+  for backend in layered mount-namespace bubblewrap; do
+    said=$(unshare --mount --propagation unchanged sh -c '
+      mount --make-rshared / && grep -q " / / .* shared:" /proc/self/mountinfo && echo shared
+      before=$(cat /proc/self/mountinfo)
+      "$1" run --backend "$2" --partial accept --mode workspace-write --workspace "$3" -- sh -c "echo ran; mktemp >/dev/null" 2>&1
+      [ "$before" = "$(cat /proc/self/mountinfo)" ] && echo unchanged' sh "$cordon" $backend "$workspace")
+    equal "$backend: no mount of the sandbox gets out where mounts are shared" $'shared\nran\nunchanged' "$said"
+  done
 fi
 
 # --- values that mean nothing
