@@ -403,6 +403,37 @@ if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
     equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
 fi
 
+# --- a caller with capabilities that are handed on by execve, as a service manager gives them
+if [ "$(id -u)" = 0 ]; then
+  given=+dac_override,+dac_read_search,+sys_admin,+setpcap
+  for backend in layered mount-namespace landlock; do
+    for user in 0 31337; do
+      for caps in $given ${given%,+setpcap} +dac_read_search,+setpcap; do
+        left=$(setpriv --reuid $user --regid $user --clear-groups --inh-caps "$caps" --ambient-caps "$caps" "$cordon" run --backend $backend \
+          --partial accept --workspace /usr/share -- grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status 2>"$place/err" | cut -f2 | sort -u)
+        allowed=0000000000000000
+        [ $user = 0 ] && [ $backend != mount-namespace ] && allowed=0000000000000002
+        equal "$backend: of a caller's ambient $caps the command of uid $user has what it may" $allowed "$left"
+      done
+    done
+  done
+fi
+
+# --- where the caller lives in a chroot: entering the namespaces must not lead out of it
+if [ "$(id -u)" = 0 ]; then
+  mkdir "$place/jail"
+  for backend in layered landlock; do  # in a chroot the kernel gives nobody a user namespace, which the others need
+    said=$(unshare --mount sh -c '
+      mount --rbind / "$1/jail" && mount -t tmpfs none "$1/jail/mnt" && echo inside >"$1/jail/mnt/marker"
+      /usr/sbin/chroot "$1/jail" "$2" run --backend "$3" --partial accept --mode workspace-write --workspace "$4" -- \
+        sh -c "cat /mnt/marker; echo x >by-chroot; echo x 2>/dev/null >/mnt/new; echo done" 2>&1
+      cat "$1/jail/mnt/new" 2>&1 >/dev/null | grep -o "No such file"' sh "$place" "$cordon" $backend "$workspace")
+    equal "$backend: a chroot stays the root" $'inside\ndone\nNo such file' "$said"
+    check "$backend: and the workspace in it is the workspace" test -e "$workspace/by-chroot"
+    rm -f "$workspace/by-chroot"
+  done
+fi
+
 # --- where mounts of the host are shared, as a system's first process makes them; only uid 0 sees others' mounts change
 if [ "$(id -u)" = 0 ]; then
   for backend in layered mount-namespace bubblewrap; do
