@@ -355,7 +355,15 @@ class Writer {
   grant("/", ll::read_rights, false);
   for (std::string_view sink : sinks)
     grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
-  for (const std::string& root : writable_roots(job)) grant(root, writing, false);
+  // A root is granted where it was resolved to, never where a symlink leads that was put there since.
+  for (const std::string& root : writable_roots(job)) {
+    const long opened =
+        K::call(os::openat2_number, AT_FDCWD, os::arg(root.c_str()), os::arg(&os::exact_path), sizeof os::exact_path);
+    const long result = ll::grant_opened<K>(ruleset.get(), opened, writing & handled);
+    if (result >= 0 || failed != 0) continue;
+    failed = result;
+    refused = root;
+  }
   for (const std::string& own : {job.temp, job.shared_memory})
     if (!own.empty()) grant(own, writing, false);
   for (const std::string& host : job.shared_temp) grant(host, writing, true);
