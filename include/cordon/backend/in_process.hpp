@@ -372,12 +372,23 @@ class Writer {
 
 /// What a job needs that outlives one command: its namespaces and its ruleset.
 struct Prepared {
-  os::Fd users;    ///< none when the caller makes mount namespaces without one
-  os::Fd mounts;   ///< none without mounts
-  os::Fd ipc;      ///< with them: message queues and shared memory segments
-  os::Fd root;     ///< the root directory in them
-  os::Fd ruleset;  ///< none without Landlock
+  os::Fd users;              ///< none when the caller makes mount namespaces without one
+  os::Fd mounts;             ///< none without mounts
+  os::Fd ipc;                ///< with them: message queues and shared memory segments
+  os::Fd root;               ///< the root directory in them
+  os::Fd ruleset;            ///< none without Landlock
+  std::vector<os::Fd> held;  ///< every path that it was made for, so that no other file can get its inode number
 };
+
+/// The paths that a preparation is bound to.
+[[nodiscard]] inline std::vector<std::string> bound_paths(const Job& job) {
+  std::vector<std::string> paths = writable_roots(job);
+  for (const auto* more : {&job.scope.protected_paths, &job.shared_temp})
+    paths.insert(paths.end(), more->begin(), more->end());
+  for (const std::string& own : {job.temp, job.shared_memory})
+    if (!own.empty()) paths.push_back(own);
+  return paths;
+}
 
 /// Makes the namespaces of a job: in a child that hands them over and exits.
 class NamespaceLaunch final : public process::Launch {
@@ -437,6 +448,7 @@ class Preparations {
     for (const auto& [known, prepared] : state_->recent)
       if (known == key) return prepared;
     auto made = make(job, abi);
+    if (key_of(job, abi) != key) return made;  // replaced in the meantime: what is held is not what the key says
     if (state_->recent.size() >= capacity) state_->recent.pop_front();
     return state_->recent.emplace_back(key, std::move(made)).second;
   }
@@ -448,6 +460,11 @@ class Preparations {
 
   [[nodiscard]] static std::shared_ptr<const Prepared> make(const Job& job, int abi) {
     auto prepared = std::make_shared<Prepared>();
+    for (const std::string& path : bound_paths(job))
+      if (const long opened = os::open_file<K>(path.c_str(), O_PATH); opened >= 0)
+        prepared->held.emplace_back(opened);
+      else if (opened != -ENOENT)
+        fail({std::string(name(process::Stage::descriptors)), static_cast<int>(-opened), path});
     if (job.layers.landlock) {
       std::string refused;
       const long made = make_ruleset(job, abi, refused);
