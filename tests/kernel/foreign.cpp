@@ -214,6 +214,19 @@ TEMPLATE_LIST_TEST_CASE("Outside nothing changes for uid 0, whoever owns it and 
   }
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "Landlock lets no device node be made in a workspace, not even the kind that takes no capability", "[foreign]",
+    Writing) {
+  using B = typename TestType::Backend;
+  const Place place;
+  if (std::is_same_v<B, cordon::MountNamespace> || std::is_same_v<B, cordon::Bubblewrap> || !usable<TestType>(place))
+    return;
+  const Attempt attempt = run_under<TestType>(place, payload("make-whiteout", {place.in("node")}));
+  INFO(attempt.out);
+  CHECK(attempt.status == 1);
+  CHECK_FALSE(exists(place.in("node")));
+}
+
 TEMPLATE_LIST_TEST_CASE("Who owns a file is seen as it is without a user namespace, and as 65534 in one (F50)",
                         "[foreign][not-governed]", Confinements) {
   const Place place;

@@ -77,6 +77,59 @@ TEMPLATE_LIST_TEST_CASE(
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("A root that a command of another policy replaced by a symlink leads nowhere (POL-02, F17)",
+                        "[roots]", Writing) {
+  Place place;
+  if (!usable<TestType>(place)) return;
+  std::filesystem::create_directories(place.in("a/project"));
+  const auto wide = policy_of(place.workspace(), {});
+  const bool as_workspace = GENERATE(true, false);
+  const Place other;
+  const auto narrow =
+      as_workspace ? policy_of(place.in("a/project"), {}) : policy_of(other.workspace(), {place.in("a/project")});
+  if (GENERATE(true, false)) (void)run_script<TestType>(narrow, place, "true");
+  const bool whole_path = GENERATE(true, false);  // the root itself, or a directory on the way to it
+  if (whole_path) std::filesystem::create_directory(place.out("project"));
+  place.remember();
+  CHECK(run_script<TestType>(wide, place,
+                             whole_path ? "cd \"$1\" && mv a b && ln -s ../outside a"
+                                        : "cd \"$1\" && mv a b && mkdir a && ln -s \"$2\" a/project")
+            .status == 0);
+  attack_again<TestType>(narrow, place);
+}
+
+TEMPLATE_LIST_TEST_CASE("A root that was replaced between two runs is the new directory, and the old one is outside",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::string extra = place.path() + "/extra";
+  const std::string gone = place.path() + "/gone";
+  std::filesystem::create_directory(extra);
+  const auto policy = policy_of(place.workspace(), {extra});
+  const std::string replaced = GENERATE(true, false) ? place.workspace() : extra;
+  CHECK(run_script<TestType>(policy, place, "echo x >'" + replaced + "/first'").succeeded());
+  std::filesystem::rename(replaced, gone);
+  std::filesystem::create_directory(replaced);
+  const Tree before = tree_of(gone);
+  CHECK(run_script<TestType>(policy, place, "echo x >'" + replaced + "/second'").succeeded());
+  CHECK(exists(replaced + "/second"));
+  (void)run_script<TestType>(policy, place, "echo x >'" + gone + "/third'");
+  CHECK(tree_of(gone) == before);
+}
+
+TEMPLATE_LIST_TEST_CASE("A protected path that was replaced between two runs is the new one", "[roots]", Writing) {
+  const Place place;
+  if (!Facts<TestType>::protects || !usable<TestType>(place)) return;
+  write_file(place.in("kept"), "old");
+  const auto policy = policy_of(place.workspace(), {}, {"kept"});
+  CHECK_FALSE(run_script<TestType>(policy, place, "echo x >\"$1/kept\"").succeeded());
+  std::filesystem::remove(place.in("kept"));
+  write_file(place.in("kept"), "new");
+  CHECK(run_script<TestType>(policy, place, "cat \"$1/kept\"").out == "new");
+  CHECK_FALSE(run_script<TestType>(policy, place, "echo x >\"$1/kept\"").succeeded());
+  CHECK(read_file(place.in("kept")) == "new");
+}
+
 TEMPLATE_LIST_TEST_CASE("A protected path that is a child of a root holds against everything (F34, F35, SBX-K11)",
                         "[roots]", Writing) {
   Place place;
