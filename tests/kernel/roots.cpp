@@ -2,6 +2,8 @@
 
 // Roots and protected paths against a command that changes what they are made of.
 
+#include <sys/mount.h>
+
 #include "kernel/support.hpp"
 
 using namespace kernel_tests;
@@ -115,6 +117,25 @@ TEMPLATE_LIST_TEST_CASE("A root that was replaced between two runs is the new di
   CHECK(exists(replaced + "/second"));
   (void)run_script<TestType>(policy, place, "echo x >'" + gone + "/third'");
   CHECK(tree_of(gone) == before);
+}
+
+TEMPLATE_LIST_TEST_CASE("A mount that the host makes in the workspace between two runs is where the second one writes",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  if (!is_root() || !cordon::os::has_capability<cordon::os::Kernel>(cordon::os::cap_sys_admin)) {
+    SUCCEED("only uid 0 can mount");
+    return;
+  }
+  const auto policy = policy_of(place.workspace(), {});
+  CHECK(run_script<TestType>(policy, place, "echo x >\"$1/sub/before\"").succeeded());
+  REQUIRE(::mount("none", place.in("sub").c_str(), "tmpfs", 0, "mode=0777") == 0);
+  const Attempt attempt = run_script<TestType>(policy, place, "echo x >\"$1/sub/during\"; ls \"$1/sub\"");
+  CHECK(attempt.out == "during\n");
+  CHECK(exists(place.in("sub/during")));
+  harness<TestType>().backend().invalidate();  // gives back what keeps the mount busy
+  CHECK(::umount2(place.in("sub").c_str(), MNT_DETACH) == 0);
+  CHECK_FALSE(exists(place.in("sub/during")));
 }
 
 TEMPLATE_LIST_TEST_CASE("A protected path that was replaced between two runs is the new one", "[roots]", Writing) {
