@@ -15,10 +15,11 @@ namespace cordon {
 /// The part of the file tree that a policy speaks about. All paths are absolute and canonical: they name what the
 /// kernel would reach, with no symlink left in them.
 struct PolicyScope {
-  std::string workspace_root = {};                ///< a directory
-  std::vector<std::string> extra_roots = {};      ///< further writable roots; directories or regular files
-  std::vector<std::string> protected_paths = {};  ///< read-only inside the writable roots
-  std::vector<std::string> skipped_roots = {};    ///< optional roots that did not exist, as the caller spelled them
+  std::string workspace_root = {};                   ///< a directory
+  std::vector<std::string> extra_roots = {};         ///< further writable roots; directories or regular files
+  std::vector<std::string> protected_paths = {};     ///< read-only inside the writable roots
+  std::vector<std::string> linked_protections = {};  ///< those that were named through a symlink in a writable root
+  std::vector<std::string> skipped_roots = {};       ///< optional roots that did not exist, as the caller spelled them
   std::optional<std::string> session_id = {};
 
   friend bool operator==(const PolicyScope&, const PolicyScope&) = default;

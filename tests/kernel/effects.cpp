@@ -144,8 +144,8 @@ TEMPLATE_LIST_TEST_CASE("What escapes is exactly what the enforcement calls miss
   CHECK(measured.tried == EffectSet::all());
 }
 
-TEMPLATE_LIST_TEST_CASE("The label is the best one where this kernel and user have all that it takes", "[effects]",
-                        Confinements) {
+TEMPLATE_LIST_TEST_CASE("The label is the best one where this kernel and user have all that it takes (T-LLR-01)",
+                        "[effects]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
   const bool landlock = cordon::os::landlock::abi<cordon::os::Kernel>() >= 5;

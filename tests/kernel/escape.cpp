@@ -387,7 +387,7 @@ TEMPLATE_LIST_TEST_CASE("A working directory that leads outside grants nothing t
 }
 
 TEMPLATE_LIST_TEST_CASE(
-    "Temporary files and shared memory are the sandbox's own, or said to be shared (T-KRN-06 to T-KRN-08, F41)",
+    "Temporary files and shared memory are the sandbox's own, or said to be shared (T-KRN-06 to T-KRN-08, SBX-K7, F41)",
     "[escape]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;

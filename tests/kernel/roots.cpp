@@ -2,6 +2,8 @@
 
 // Roots and protected paths against a command that changes what they are made of.
 
+#include <sys/mount.h>
+
 #include "kernel/support.hpp"
 
 using namespace kernel_tests;
@@ -75,6 +77,78 @@ TEMPLATE_LIST_TEST_CASE(
     CHECK(run_script<TestType>(policy, place, "cd \"$1\" && mv a b && ln -s '" + target + "' a").status == 0);
     attack_again<TestType>(policy, place);
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("A root that a command of another policy replaced by a symlink leads nowhere (POL-02, F17)",
+                        "[roots]", Writing) {
+  Place place;
+  if (!usable<TestType>(place)) return;
+  std::filesystem::create_directories(place.in("a/project"));
+  const auto wide = policy_of(place.workspace(), {});
+  const bool as_workspace = GENERATE(true, false);
+  const Place other;
+  const auto narrow =
+      as_workspace ? policy_of(place.in("a/project"), {}) : policy_of(other.workspace(), {place.in("a/project")});
+  if (GENERATE(true, false)) (void)run_script<TestType>(narrow, place, "true");
+  const bool whole_path = GENERATE(true, false);  // the root itself, or a directory on the way to it
+  if (whole_path) std::filesystem::create_directory(place.out("project"));
+  place.remember();
+  CHECK(run_script<TestType>(wide, place,
+                             whole_path ? "cd \"$1\" && mv a b && ln -s ../outside a"
+                                        : "cd \"$1\" && mv a b && mkdir a && ln -s \"$2\" a/project")
+            .status == 0);
+  attack_again<TestType>(narrow, place);
+}
+
+TEMPLATE_LIST_TEST_CASE("A root that was replaced between two runs is the new directory, and the old one is outside",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::string extra = place.path() + "/extra";
+  const std::string gone = place.path() + "/gone";
+  std::filesystem::create_directory(extra);
+  const auto policy = policy_of(place.workspace(), {extra});
+  const std::string replaced = GENERATE(true, false) ? place.workspace() : extra;
+  CHECK(run_script<TestType>(policy, place, "echo x >'" + replaced + "/first'").succeeded());
+  std::filesystem::rename(replaced, gone);
+  std::filesystem::create_directory(replaced);
+  const Tree before = tree_of(gone);
+  CHECK(run_script<TestType>(policy, place, "echo x >'" + replaced + "/second'").succeeded());
+  CHECK(exists(replaced + "/second"));
+  (void)run_script<TestType>(policy, place, "echo x >'" + gone + "/third'");
+  CHECK(tree_of(gone) == before);
+}
+
+TEMPLATE_LIST_TEST_CASE("A mount that the host makes in the workspace between two runs is where the second one writes",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  if (!is_root() || !cordon::os::has_capability<cordon::os::Kernel>(cordon::os::cap_sys_admin)) {
+    SUCCEED("only uid 0 can mount");
+    return;
+  }
+  const auto policy = policy_of(place.workspace(), {});
+  CHECK(run_script<TestType>(policy, place, "echo x >\"$1/sub/before\"").succeeded());
+  REQUIRE(::mount("none", place.in("sub").c_str(), "tmpfs", 0, "mode=0777") == 0);
+  const Attempt attempt = run_script<TestType>(policy, place, "echo x >\"$1/sub/during\"; ls \"$1/sub\"");
+  CHECK(attempt.out == "during\n");
+  CHECK(exists(place.in("sub/during")));
+  harness<TestType>().backend().invalidate();  // gives back what keeps the mount busy
+  CHECK(::umount2(place.in("sub").c_str(), MNT_DETACH) == 0);
+  CHECK_FALSE(exists(place.in("sub/during")));
+}
+
+TEMPLATE_LIST_TEST_CASE("A protected path that was replaced between two runs is the new one", "[roots]", Writing) {
+  const Place place;
+  if (!Facts<TestType>::protects || !usable<TestType>(place)) return;
+  write_file(place.in("kept"), "old");
+  const auto policy = policy_of(place.workspace(), {}, {"kept"});
+  CHECK_FALSE(run_script<TestType>(policy, place, "echo x >\"$1/kept\"").succeeded());
+  std::filesystem::remove(place.in("kept"));
+  write_file(place.in("kept"), "new");
+  CHECK(run_script<TestType>(policy, place, "cat \"$1/kept\"").out == "new");
+  CHECK_FALSE(run_script<TestType>(policy, place, "echo x >\"$1/kept\"").succeeded());
+  CHECK(read_file(place.in("kept")) == "new");
 }
 
 TEMPLATE_LIST_TEST_CASE("A protected path that is a child of a root holds against everything (F34, F35, SBX-K11)",
@@ -156,6 +230,98 @@ TEMPLATE_LIST_TEST_CASE("A workspace that is named by a symlink is the directory
   std::filesystem::create_symlink(place.outside(), link);
   CHECK_FALSE(run_script<TestType>(policy, place, "echo x >\"$2/new\"").succeeded());
   CHECK_FALSE(place.outside_changed());
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "In a linked worktree git works when the repository that it belongs to is granted, without its hooks and "
+    "configuration (F52, F25)",
+    "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place) || !has_program("git")) return;
+  const std::string repository = place.out("repository");
+  const std::string tree = place.in("tree");
+  const std::string git = "git -c user.name=t -c user.email=t@example.invalid ";
+  on_the_host("git init -q -b main '" + repository + "' && cd '" + repository + "' && " + git +
+              "commit -q --allow-empty -m zero && git worktree add -q '" + tree + "' -b other && mkdir -p .git/hooks");
+  const Tree before = tree_of(repository);
+  const auto run_in_tree = [&](const cordon::Policy<cordon::WorkspaceWrite>& policy, const std::string& script) {
+    return harness<TestType>().run(policy, cordon::shell(script), plain_options());
+  };
+
+  SECTION("not granted: the index can't be locked, and what was missing is named") {
+    const auto result = run_in_tree(policy_of(tree, {}), "echo n >n && git add n");
+    CHECK_FALSE(result.ending == cordon::CommandEnding(cordon::process::Exited{0}));
+    REQUIRE(result.denials.size() == 1);
+    CHECK(result.denials[0].path == repository + "/.git/worktrees/tree/index.lock");
+    CHECK(result.denials[0].grant == repository + "/.git/worktrees/tree");
+    CHECK(tree_of(repository) == before);
+  }
+  SECTION("granted") {
+    std::vector<std::string> protect;
+    if (Facts<TestType>::protects) protect = {repository + "/.git/hooks", repository + "/.git/config"};
+    const auto policy = policy_of(tree, {repository + "/.git"}, protect);
+    const auto result = run_in_tree(policy, "set -e; echo n >n; git add n; " + git + "commit -qm one; git status -s");
+    INFO(result.err.text());
+    CHECK(result.ending == cordon::CommandEnding(cordon::process::Exited{0}));
+    CHECK(result.best_effort.empty());
+    if (Facts<TestType>::protects) {
+      (void)run_in_tree(policy, "cd '" + repository +
+                                    "/.git'; echo x >hooks/post-commit; mv hooks h; git config core.hooksPath evil; "
+                                    "echo x >>config; cp config c && mv c config; true");
+      CHECK_FALSE(exists(repository + "/.git/hooks/post-commit"));
+      CHECK(read_file(repository + "/.git/config").find("evil") == std::string::npos);
+    }
+  }
+  SECTION("the .git of a worktree is a file: it can be protected, and what it does not hold can't") {
+    CHECK_THROWS_AS(policy_of(tree, {}, {".git/hooks"}), PolicyInvalidError);
+    if (!Facts<TestType>::protects) return;
+    const std::string link = read_file(tree + "/.git");
+    (void)run_in_tree(policy_of(tree, {}, {".git"}), "echo x >.git; rm -f .git; mv .git g; true");
+    CHECK(read_file(tree + "/.git") == link);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "A protected path that is named through a symlink is what it leads to, and the symlink is best effort (F26, F57)",
+    "[roots]", Writing) {
+  const Place place;
+  if (!Facts<TestType>::protects || !usable<TestType>(place)) return;
+  std::filesystem::create_directories(place.in(".git"));
+  std::filesystem::create_directories(place.in("real/hooks"));
+  std::filesystem::create_directories(place.in("hooks"));
+  std::filesystem::create_symlink("../hooks", place.in(".git/hooks"));
+  std::filesystem::create_symlink("real", place.in("link"));
+  const auto best_effort_of = [&](const std::string& protect) {
+    return harness<TestType>()
+        .run(policy_of(place.workspace(), {}, {protect}), cordon::Argv({"/bin/true"}), plain_options())
+        .best_effort;
+  };
+  using Paths = std::vector<std::string>;
+  CHECK(best_effort_of(".git/hooks") == Paths{place.in("hooks")});
+  CHECK(best_effort_of("link") == Paths{place.in("real")});
+  CHECK(best_effort_of("link/hooks") == Paths{place.in("real/hooks")});
+  CHECK(best_effort_of("hooks").empty());
+  // What it leads to holds; the symlink can be exchanged, which is what best effort means.
+  CHECK(run_script<TestType>(policy_of(place.workspace(), {}, {".git/hooks"}), place,
+                             "cd \"$1\"; echo x >hooks/new || mv hooks h || rm .git/hooks && mkdir .git/hooks")
+            .succeeded());
+  CHECK(std::filesystem::is_empty(place.in("hooks")));
+  CHECK_FALSE(std::filesystem::is_symlink(place.in(".git/hooks")));
+}
+
+TEMPLATE_LIST_TEST_CASE("What is to be protected must be there; it is not made, wherever it would lie (F27, F28)",
+                        "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const Tree before = tree_of(place.workspace());
+  for (const std::string& missing : {std::string(".git"), std::string("sub/.git/hooks"), place.in("mine/x")})
+    CHECK_THROWS_AS(policy_of(place.workspace(), {}, {missing}), PolicyInvalidError);
+  CHECK(tree_of(place.workspace()) == before);
+  // A directory of somebody else's, where the caller could not make a placeholder either.
+  const auto policy = policy_of(place.workspace(), {"/usr/share"});
+  const Attempt attempt = run_script<TestType>(policy, place, "cd \"$1\" && echo x >new && cat new");
+  INFO(attempt.err);
+  CHECK(attempt.out == "x\n");
 }
 
 TEST_CASE("The whole tree is no workspace (T-KRN-22, SBX-K11)", "[roots]") {

@@ -112,11 +112,11 @@ inline void skip(const std::string& why) {
     WARN("SKIPPED: " << why);
 }
 
-/// A tool that a test needs; null and a visible skip when it is missing.
+/// Whether a tool that a test needs is there; a visible skip, or a failure where everything must run, when it is not.
 [[nodiscard]] inline bool has_program(const std::string& name) {
   for (const char* directory : {"/usr/bin/", "/bin/", "/usr/local/bin/"})
     if (::access((directory + name).c_str(), X_OK) == 0) return true;
-  WARN("SKIPPED: no " << name << " here");
+  skip("there is no " + name);
   return false;
 }
 

@@ -247,6 +247,10 @@ in_workspace --stdin "$place/input" -- cat
 equal '--stdin FILE' given "$out"
 in_workspace --mode workspace-write --stdin "$place/input" -- sh -c 'echo x >>/proc/self/fd/0; echo x >>/dev/stdin; true'
 equal '--stdin FILE is a copy: the file can not be written' given "$(cat "$place/input")"
+for bus in DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus XDG_RUNTIME_DIR=/run/user/1 DOCKER_HOST=unix:///run/docker.sock SSH_AUTH_SOCK=/run/agent; do
+  out=$(env "$bus" "$cordon" run --workspace "$workspace" -- env)
+  check_not "core environment: where a service listens stays out (F81): $bus" grep -qF "$bus" <<<"$out"
+done
 export CORDON_TEST_PLAIN=plain CORDON_TEST_TOKEN=secret
 in_workspace -- env
 check_not 'core environment: other variables stay out' grep -q CORDON_TEST_PLAIN <<<"$out"
@@ -369,6 +373,15 @@ refused_by_runner() { # WHAT WORD ARGUMENT…
   check "$what: it says what" grep -qF -- "$word" "$place/err"
   check "$what: it begins as it must" grep -q '^cordon-runner: ' "$place/err"
 }
+for words in '--probe' '--probe --' '--probe --probe' 'confine' 'confine --probe --layers landlock'; do
+  # shellcheck disable=SC2086
+  refused_by_runner "T-LLR-04: $words" '' $words
+done
+refused_by_runner 'T-LLR-05 no words at all' ''
+PATH=$PATH FOO=bar runner confine --layers landlock --mode read-only --workspace "$workspace" -- env
+equal 'T-LLR-13: a bare name is found in PATH' 0 "$status"
+check 'T-LLR-13: the environment is handed on' grep -qx FOO=bar "$place/out"
+check 'T-LLR-13: PATH is handed on' grep -qx "PATH=$PATH" "$place/out"
 refused_by_runner 'T-LLR-05 no command' 'missing command' confine --layers $layers --mode read-only --workspace "$workspace"
 refused_by_runner 'T-LLR-05 nothing behind --' 'missing command' confine --layers $layers --
 refused_by_runner 'T-LLR-06 unknown option' --bogus confine --bogus x -- true
@@ -388,6 +401,49 @@ fi
 if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
   strace -f -qq -e trace=execve -o "$place/trace" "$cordon" run --workspace "$workspace" -- /bin/true 2>/dev/null &&
     equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
+fi
+
+# --- a caller with capabilities that are handed on by execve, as a service manager gives them
+if [ "$(id -u)" = 0 ]; then
+  given=+dac_override,+dac_read_search,+sys_admin,+setpcap
+  for backend in layered mount-namespace landlock; do
+    for user in 0 31337; do
+      for caps in $given ${given%,+setpcap} +dac_read_search,+setpcap; do
+        left=$(setpriv --reuid $user --regid $user --clear-groups --inh-caps "$caps" --ambient-caps "$caps" "$cordon" run --backend $backend \
+          --partial accept --workspace /usr/share -- grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status 2>"$place/err" | cut -f2 | sort -u)
+        allowed=0000000000000000
+        [ $user = 0 ] && [ $backend != mount-namespace ] && allowed=0000000000000002
+        equal "$backend: of a caller's ambient $caps the command of uid $user has what it may" $allowed "$left"
+      done
+    done
+  done
+fi
+
+# --- where the caller lives in a chroot: entering the namespaces must not lead out of it
+if [ "$(id -u)" = 0 ]; then
+  mkdir "$place/jail"
+  for backend in layered landlock; do  # in a chroot the kernel gives nobody a user namespace, which the others need
+    said=$(unshare --mount sh -c '
+      mount --rbind / "$1/jail" && mount -t tmpfs none "$1/jail/mnt" && echo inside >"$1/jail/mnt/marker"
+      /usr/sbin/chroot "$1/jail" "$2" run --backend "$3" --partial accept --mode workspace-write --workspace "$4" -- \
+        sh -c "cat /mnt/marker; echo x >by-chroot; echo x 2>/dev/null >/mnt/new; echo done" 2>&1
+      cat "$1/jail/mnt/new" 2>&1 >/dev/null | grep -o "No such file"' sh "$place" "$cordon" $backend "$workspace")
+    equal "$backend: a chroot stays the root" $'inside\ndone\nNo such file' "$said"
+    check "$backend: and the workspace in it is the workspace" test -e "$workspace/by-chroot"
+    rm -f "$workspace/by-chroot"
+  done
+fi
+
+# --- where mounts of the host are shared, as a system's first process makes them; only uid 0 sees others' mounts change
+if [ "$(id -u)" = 0 ]; then
+  for backend in layered mount-namespace bubblewrap; do
+    said=$(unshare --mount --propagation unchanged sh -c '
+      mount --make-rshared / && grep -q " / / .* shared:" /proc/self/mountinfo && echo shared
+      before=$(cat /proc/self/mountinfo)
+      "$1" run --backend "$2" --partial accept --mode workspace-write --workspace "$3" -- sh -c "echo ran; mktemp >/dev/null" 2>&1
+      [ "$before" = "$(cat /proc/self/mountinfo)" ] && echo unchanged' sh "$cordon" $backend "$workspace")
+    equal "$backend: no mount of the sandbox gets out where mounts are shared" $'shared\nran\nunchanged' "$said"
+  done
 fi
 
 # --- values that mean nothing

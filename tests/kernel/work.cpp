@@ -52,6 +52,22 @@ TEMPLATE_LIST_TEST_CASE("Work in workspace-write", "[work]", Writing) {
        "shutil.copytree(\"x\", \"x2\"); os.replace(\"x2/y/z/f\", \"x2/g\"); shutil.rmtree(\"x\"); "
        "print(os.listdir(\"x2\").__len__())'",
        "2\n"},
+      {"python: a virtual environment",
+       {"python3"},
+       "/usr/bin/python3 -m venv --without-pip v; v/bin/python -c 'import sys; print(sys.prefix != sys.base_prefix)'; "
+       "/usr/bin/python3 -m venv --without-pip --copies c; c/bin/python -c 'print(1)'; rm -r v",
+       "True\n1\n"},
+      {"npm: pack a local package, install it from the archive and from its directory",
+       {"npm"},
+       "export HOME=\"$PWD/home\" npm_config_cache=\"$PWD/home/cache\"; mkdir home lib app; "
+       "npm='npm --offline --silent --no-audit --no-fund --no-update-notifier'; "
+       "printf '{\"name\":\"lib\",\"version\":\"1.0.0\",\"main\":\"i.js\",\"scripts\":{\"prepack\":\"echo x >made\"}}' "
+       ">lib/package.json; echo 'module.exports = 41' >lib/i.js; "
+       "printf '{\"name\":\"app\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node t.js\"}}' >app/package.json; "
+       "echo 'console.log(require(\"lib\") + 1)' >app/t.js; cd lib; $npm pack >/dev/null; test -e made; cd ../app; "
+       "$npm install ../lib/lib-1.0.0.tgz >/dev/null; $npm test; $npm install ../lib >/dev/null; "
+       "test -L node_modules/lib; $npm test; cd ..; rm -r app",
+       "42\n42\n"},
       {"python: semaphores and a pool (F43)",
        {"python3"},
        "/usr/bin/python3 -c 'import multiprocessing as m; m.Semaphore(); print(sum(m.Pool(2).map(abs, [-1, -2])))'",
@@ -103,6 +119,76 @@ TEMPLATE_LIST_TEST_CASE("Work in workspace-write", "[work]", Writing) {
     must_work<TestType>(place, job);
     CHECK_FALSE(place.outside_changed());
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("mktemp works wherever TMPDIR of the command leads (T-KRN-20, F39, SBX-K8)", "[work]",
+                        Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const Scratch elsewhere("/var/tmp");
+  for (const std::string& directory : {elsewhere.path(), std::string("/tmp/no/such/directory"), place.outside(),
+                                       std::string("/"), std::string("relative"), place.in("sub"), std::string()}) {
+    cordon::process::RunOptions options = plain_options();
+    options.environment.push_back("TMPDIR=" + directory);
+    const Attempt attempt = run_under<TestType>(
+        place, cordon::shell("set -e; f=$(mktemp); echo x >\"$f\"; cat \"$f\"; rm \"$f\"; rmdir \"$(mktemp -d)\""),
+        options);
+    INFO("TMPDIR=" << directory << "\n" << attempt.err);
+    CHECK(attempt.status == 0);
+    CHECK(attempt.out == "x\n");
+    CHECK_FALSE(place.outside_changed());
+    CHECK(std::filesystem::is_empty(elsewhere.path()));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("A write that read-only denied lands under workspace-write, and nothing else (T-KRN-11)",
+                        "[work]", KernelBackends) {
+  const Place place;
+  using ReadingHere = Under<TestType, cordon::ReadOnly>;
+  using WritingHere = Under<TestType, cordon::WorkspaceWrite>;
+  if (!usable<ReadingHere>(place) || !usable<WritingHere>(place)) return;
+  const cordon::Argv command({"/bin/sh", "-c", "echo x >sub/new"});
+  const Tree before = tree_of(place.workspace());
+  CHECK_FALSE(run_under<ReadingHere>(place, command).succeeded());
+  CHECK(tree_of(place.workspace()) == before);
+  CHECK(run_under<WritingHere>(place, command).succeeded());
+  Tree after = tree_of(place.workspace());
+  CHECK(after.erase("/sub/new") == 1);
+  Tree rest = before;
+  for (Tree* tree : {&after, &rest}) tree->erase("/sub");  // its times
+  CHECK(after == rest);
+  CHECK_FALSE(place.outside_changed());
+}
+
+TEMPLATE_LIST_TEST_CASE("Fifty commands leave nothing behind on the host (F24)", "[work]", Writing) {
+  const std::string mark = "cordon-" + std::to_string(::getpid()) + "-";
+  const auto made = [&] {
+    std::vector<std::string> all;
+    for (const char* directory : {"/tmp", "/var/tmp", "/dev/shm"})
+      for (const auto& entry : std::filesystem::directory_iterator(directory))
+        if (entry.path().filename().string().starts_with(mark)) all.push_back(entry.path().string());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::vector<std::string> before = made();
+  {
+    HarnessOf<TestType> fresh;
+    const auto policy = policy_for<cordon::WorkspaceWrite>(place.workspace());
+    for (int i = 0; i != 50; ++i) {
+      const Attempt attempt = attempt_of(fresh.run(
+          policy, cordon::Argv({"/bin/sh", "-c", ": >\"/tmp/$1$$\"; : >\"/dev/shm/$1$$\"", "sh", mark + "left-"}),
+          plain_options()));
+      REQUIRE(attempt.succeeded());
+    }
+    if (!Facts<TestType>::own_temp) {  // said to be shared: the commands' own files are there, and nothing else
+      CHECK(made().size() == before.size() + 100);
+      on_the_host("rm /tmp/" + mark + "left-* /dev/shm/" + mark + "left-*");
+    }
+    CHECK(made().size() <= before.size() + 2);  // what the session sees as /tmp and /dev/shm
+  }
+  CHECK(made() == before);
 }
 
 TEMPLATE_LIST_TEST_CASE("Work in read-only", "[work]", Reading) {

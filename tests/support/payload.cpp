@@ -770,6 +770,46 @@ int keep_capabilities(const Arguments& a) {
   return left.empty() ? lost("capabilities") : won(left);
 }
 
+/// Every way back to a capability: asking for it, the ambient set, looser securebits, another execve as uid 0. Wins
+/// when one that is not among the effective ones now becomes so.
+int regain_capabilities(const Arguments& a) {
+  const auto effective = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("CapEff:")) return std::strtoull(line.c_str() + 7, nullptr, 16);
+    return ~0ULL;
+  };
+  const unsigned long long now = effective();
+  if (!a.empty()) return (now & ~std::strtoull(a.at(0).c_str(), nullptr, 16)) != 0 ? won("by execve") : lost("execve");
+  struct {
+    std::uint32_t version = 0x20080522;
+    int pid = 0;
+  } header;
+  for (unsigned bit = 0; bit != 41; ++bit) {
+    if ((now >> bit & 1U) != 0) continue;
+    std::array<std::uint32_t, 6> sets{};
+    for (std::size_t set = 0; set != 3; ++set) {
+      sets.at(set) = static_cast<std::uint32_t>(now);
+      sets.at(3 + set) = static_cast<std::uint32_t>(now >> 32U);
+      sets.at(bit < 32 ? set : 3 + set) |= 1U << (bit % 32);
+    }
+    if (::syscall(SYS_capset, &header, sets.data()) == 0) return won("capset " + std::to_string(bit));
+    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, bit, 0, 0) == 0) return won("ambient " + std::to_string(bit));
+  }
+  if (::prctl(PR_SET_SECUREBITS, 0) == 0) return won("securebits");
+  std::array<char, 32> mask{};
+  std::snprintf(mask.data(), mask.size(), "%llx", now);
+  ::execl("/proc/self/exe", "payload", "regain-capabilities", mask.data(), nullptr);
+  return impossible("no execve");
+}
+
+/// Prints what keeps privileges away. Not an attack.
+int show_privileges(const Arguments&) {
+  std::printf("no_new_privs %d\nseccomp %d\nsecurebits %d\n", ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+              ::prctl(PR_GET_SECCOMP), ::prctl(PR_GET_SECUREBITS));
+  return attack_refused;
+}
+
 // --- descriptors and terminals ---------------------------------------------------------------------------------
 
 /// Anything open above stderr.
@@ -971,6 +1011,8 @@ const std::map<std::string, Attack> attacks{
     {"become-by-setuid", become_by_setuid},
     {"sleep", sleep_on_input},
     {"keep-capabilities", keep_capabilities},
+    {"regain-capabilities", regain_capabilities},
+    {"show-privileges", show_privileges},
     {"inherited-descriptors", inherited_descriptors},
     {"reopen-standard-streams", reopen_standard_streams},
     {"inject-into-terminal", inject_into_terminal},

@@ -19,7 +19,6 @@ class NotingLaunch final : public process::Launch {
  public:
   struct Notes {
     bool started = false;
-    int trees_ended = 0;
     std::string error_text;
   };
 
@@ -29,7 +28,6 @@ class NotingLaunch final : public process::Launch {
     return cordon::RunnerFailure{"exec-runner", error, "noted"};
   }
   void started() override { notes_.started = true; }
-  void end_tree() noexcept override { ++notes_.trees_ended; }
   [[nodiscard]] Ending settle(std::optional<cordon::os::WaitStatus> status, std::string_view error_text) override {
     notes_.error_text = error_text;
     return status ? process::ending_of(*status) : Ending(process::Exited{-1});
@@ -157,12 +155,11 @@ TEST_CASE("Confinement steps act on the child and not on this process") {
   CHECK(::umask(before) == 022);
 }
 
-TEST_CASE("A launch hears that the program started, what stderr said, and that its tree is to end") {
+TEST_CASE("A launch hears that the program started, and what stderr said") {
   NotingLaunch::Notes notes;
   const auto done = start(shell("echo words >&2; exit 3"), notes).wait();
   CHECK(notes.started);
   CHECK(notes.error_text == "words\n");
-  CHECK(notes.trees_ended >= 1);
   CHECK(done.ending == Ending(process::Exited{3}));
 }
 

@@ -314,6 +314,28 @@ TEST_CASE("A protected path must exist, inside a writable root, and be no root i
   CHECK(refused_because(request, path));
 }
 
+TEST_CASE("F26: a protected path is marked when a symlink in a writable root was on its way, and only then") {
+  const TempDirectory directory;
+  const std::string kept = directory.directory("work/kept");
+  (void)directory.directory("work/sub");
+  (void)directory.symlink("work/sub/link", "../kept");
+  (void)directory.symlink("link-outside", directory.path() + "/work");
+  PolicyRequest request = writing(directory.path() + "/work");
+  for (const auto& [path, marked] : std::vector<std::pair<std::string, bool>>{
+           {"sub/link", true},
+           {directory.path() + "/work/sub/link", true},
+           {"kept", false},
+           {"sub/../kept", false},
+           {directory.path() + "/link-outside/kept", false},
+       }) {
+    request.protect = Paths{path};
+    INFO(path);
+    const cordon::PolicyScope scope = PolicyResolver::resolve(request).scope();
+    CHECK(scope.protected_paths == Paths{kept});
+    CHECK(scope.linked_protections == (marked ? Paths{kept} : Paths{}));
+  }
+}
+
 TEST_CASE("A session's name is carried unchanged") {
   PolicyRequest request = writing("/tmp");
   request.session_id = "S1";

@@ -100,17 +100,20 @@ concept Backend = TaggedAsBackend<B> && NamedBackend<B> && std::movable<B> && Fo
     KnowsItsLimits<B, ReadOnly> && KnowsItsLimits<B, WorkspaceWrite> && ProbesUnder<B, ReadOnly> &&
     ProbesUnder<B, WorkspaceWrite> && WrapsUnder<B, ReadOnly> && WrapsUnder<B, WorkspaceWrite>;
 
-/// The protected paths that are not direct children of a writable root: a command that renames the directory above them
-/// can put others in their place (F35).
-[[nodiscard]] inline std::vector<std::string> nested_protections(const std::vector<std::string>& roots,
-                                                                 const std::vector<std::string>& protected_paths) {
-  std::vector<std::string> nested;
-  for (const std::string& path : protected_paths) {
+/// The protected paths that a command can put others in the place of: by renaming the directory above one that is not a
+/// direct child of a writable root (F35), or by exchanging the symlink through which it was named (F26).
+[[nodiscard]] inline std::vector<std::string> replaceable_protections(const std::vector<std::string>& roots,
+                                                                      const PolicyScope& scope) {
+  std::vector<std::string> replaceable;
+  for (const std::string& path : scope.protected_paths) {
     const std::string parent = path.substr(0, path.rfind('/'));
     const auto is_parent = [&](const std::string& root) { return root == parent || (root == "/" && parent.empty()); };
-    if (std::none_of(roots.begin(), roots.end(), is_parent)) nested.push_back(path);
+    const auto& linked = scope.linked_protections;
+    if (std::none_of(roots.begin(), roots.end(), is_parent) ||
+        std::find(linked.begin(), linked.end(), path) != linked.end())
+      replaceable.push_back(path);
   }
-  return nested;
+  return replaceable;
 }
 
 /// The type of `cordon::confine`, the only thing that can make a ConfinedArgv.

@@ -405,8 +405,7 @@ class Bubblewrap {
                        {},
                        {},
                        std::make_shared<bubblewrap::Plan>(job)};
-    if (job.writable)
-      result.best_effort = nested_protections(bubblewrap::writable_roots(job), job.scope.protected_paths);
+    if (job.writable) result.best_effort = replaceable_protections(bubblewrap::writable_roots(job), job.scope);
     return result;
   }
 

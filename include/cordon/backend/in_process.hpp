@@ -376,7 +376,15 @@ class Writer {
   grant("/", ll::read_rights, false);
   for (std::string_view sink : sinks)
     grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
-  for (const std::string& root : writable_roots(job)) grant(root, writing, false);
+  // A root is granted where it was resolved to, never where a symlink leads that was put there since.
+  for (const std::string& root : writable_roots(job)) {
+    const long opened =
+        K::call(os::openat2_number, AT_FDCWD, os::arg(root.c_str()), os::arg(&os::exact_path), sizeof os::exact_path);
+    const long result = ll::grant_opened<K>(ruleset.get(), opened, writing & handled);
+    if (result >= 0 || failed != 0) continue;
+    failed = result;
+    refused = root;
+  }
   for (const std::string& own : {job.temp, job.shared_memory})
     if (!own.empty()) grant(own, writing, false);
   for (const std::string& host : job.shared_temp) grant(host, writing, true);
@@ -392,12 +400,24 @@ class Writer {
   return result;
 }
 
+/// The paths that a preparation is bound to.
+[[nodiscard]] inline std::vector<std::string> bound_paths(const Job& job) {
+  std::vector<std::string> paths = writable_roots(job);
+  for (const auto* more : {&job.scope.protected_paths, &job.shared_temp})
+    paths.insert(paths.end(), more->begin(), more->end());
+  for (const std::string& own : {job.temp, job.shared_memory})
+    if (!own.empty()) paths.push_back(own);
+  return paths;
+}
+
 /// What a job needs that outlives one command: its ruleset, and namespaces where they can be had. One command at a time
 /// uses it: the pid namespace is how all processes of a command are ended, and none of them can meet another's.
 class Prepared {
  public:
-  std::string key;  ///< the job and the files that it was made for
-  os::Fd ruleset;   ///< none without Landlock
+  std::string key;           ///< the job and the files that it was made for
+  unsigned generation = 0;   ///< of the mounts that it knows
+  std::vector<os::Fd> held;  ///< every path that it was made for, so that no other file can get its inode number
+  os::Fd ruleset;            ///< none without Landlock
 
   os::Fd namespaces;  ///< a pidfd of the process that is in all of them; none without
   os::Fd root;        ///< the root directory in them
@@ -486,9 +506,11 @@ class Preparations {
   /// For one command; to be given back. Throws SandboxUnavailableError when the kernel refuses.
   [[nodiscard]] std::shared_ptr<Prepared> take(const Job& job) {
     const std::string key = key_of(job);
+    unsigned generation = 0;
     {
       const std::scoped_lock lock(mutex_);
-      if (job.layers.mounts && mounts_changed()) idle_.clear();
+      if (job.layers.mounts && mounts_changed()) start_over();
+      generation = generation_;
       const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& known) { return known->key == key; });
       if (found != idle_.end()) {
         auto prepared = std::move(*found);
@@ -496,13 +518,17 @@ class Preparations {
         return prepared;
       }
     }
-    return make(job, key);
+    auto prepared = make(job);
+    prepared->generation = generation;
+    if (key_of(job) == key) prepared->key = key;  // else a path was replaced meanwhile: it is for this command only
+    return prepared;
   }
 
   /// When the command is over, with whatever it left running.
   void give_back(std::shared_ptr<Prepared> prepared) noexcept try {
-    if (!prepared->reusable()) return;
+    if (prepared->key.empty() || !prepared->reusable()) return;
     const std::scoped_lock lock(mutex_);
+    if (prepared->generation != generation_) return;
     if (idle_.size() >= capacity) idle_.pop_front();
     idle_.push_back(std::move(prepared));
   } catch (const std::exception&) {
@@ -511,27 +537,32 @@ class Preparations {
 
   void forget() noexcept {
     const std::scoped_lock lock(mutex_);
-    idle_.clear();
+    start_over();
   }
 
  private:
   static constexpr std::size_t capacity = 8;
 
-  [[nodiscard]] static std::shared_ptr<Prepared> make(const Job& job, std::string key) {
+  [[noreturn]] static void fail(process::Stage stage, long error, const std::string& path) {
+    RunnerFailure failure{std::string(name(stage)), static_cast<int>(-error),
+                          (path.empty() ? "" : path + ": ") + detail::error_text(static_cast<int>(-error))};
+    throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
+                                      "; see that the workspace and the writable roots still exist, and what "
+                                      "`cordon probe` says",
+                                  failure);
+  }
+
+  [[nodiscard]] static std::shared_ptr<Prepared> make(const Job& job) {
     auto prepared = std::make_shared<Prepared>();
-    prepared->key = std::move(key);
+    for (const std::string& path : bound_paths(job))
+      if (const long opened = os::open_file<K>(path.c_str(), O_PATH); opened >= 0)
+        prepared->held.emplace_back(opened);
+      else if (opened != -ENOENT)
+        fail(process::Stage::descriptors, opened, path);
     if (job.layers.landlock) {
       std::string refused;
       const long made = make_ruleset(job, Machine::here().landlock_abi, refused);
-      if (made < 0) {
-        const int error = static_cast<int>(-made);
-        RunnerFailure failure{std::string(name(process::Stage::landlock)), error,
-                              (refused.empty() ? "" : refused + ": ") + detail::error_text(error)};
-        throw SandboxUnavailableError("the sandbox could not be prepared, at " + failure.stage + ": " + failure.detail +
-                                          "; see that the workspace and the writable roots still exist, and what "
-                                          "`cordon probe` says",
-                                      failure);
-      }
+      if (made < 0) fail(process::Stage::landlock, made, refused);
       prepared->ruleset = os::Fd(made);
     }
     // Where they are refused, as in a container that hides parts of /proc, each command makes its own.
@@ -565,8 +596,14 @@ class Preparations {
     return os::poll_once<K>(std::span(&event, 1), 0) != 0;
   }
 
+  void start_over() noexcept {
+    ++generation_;
+    idle_.clear();
+  }
+
   std::mutex mutex_;
   std::deque<std::shared_ptr<Prepared>> idle_;
+  unsigned generation_ = 0;
   os::Fd mount_table_;
 };
 
@@ -577,6 +614,9 @@ class Preparations {
   if (!job.shared_memory.empty()) return with_temp(std::move(entries), "/dev/shm", std::move(writable));
   if (job.shared_temp.empty()) return entries;
   writable.insert(writable.end(), job.shared_temp.begin(), job.shared_temp.end());
+  // These are the host's: what a TMPDIR names in them has to be there already (F39).
+  if (const char* given = process::lookup(entries, "TMPDIR"); given != nullptr && !os::exists(given))
+    std::erase_if(entries, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
   return with_temp(std::move(entries), "/tmp", std::move(writable));
 }
 
@@ -711,7 +751,7 @@ class Confiner {
                        {},
                        {},
                        nullptr};
-    if (job.writable) result.best_effort = nested_protections(writable_roots(job), job.scope.protected_paths);
+    if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
     preparations_->give_back(preparations_->take(job));  // what fails, fails here
     result.launch = std::make_shared<Plan>(std::move(job), preparations_, temp);
@@ -800,7 +840,10 @@ class Confiner {
                                     "make /var/tmp or /tmp a directory that this user can write");
     try {
       const TempArea temp;
-      const Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
+      Job job = job_for(attempt.scope(), std::is_same_v<M, WorkspaceWrite>, L.mounts ? &temp : nullptr);
+      // Where the attempt's own directory lies in a shared temp directory, nothing of it would be outside.
+      std::erase_if(job.shared_temp,
+                    [&](const std::string& host) { return os::is_within(attempt.scope().workspace_root, host); });
       const Plan plan(job, std::make_shared<Preparations>(), nullptr);
       process::RunOptions run;
       run.environment = attempt.environment();

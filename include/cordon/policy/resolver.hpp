@@ -112,12 +112,20 @@ class PolicyResolver {
   }
 
   static void add_protected(PolicyScope& scope, const std::string& path) {
-    const bool relative = !path.starts_with('/');
-    std::string found = existing(relative ? scope.workspace_root + "/" + path : path, "protected path");
+    const std::string spelled = path.starts_with('/') ? path : scope.workspace_root + "/" + path;
+    std::string found = existing(spelled, "protected path");
     const auto inside = [&](const std::string& root) { return found != root && os::is_within(found, root); };
     if (!inside(scope.workspace_root) && std::none_of(scope.extra_roots.begin(), scope.extra_roots.end(), inside))
       throw PolicyInvalidError("the protected path " + path +
                                " is not inside a writable root, where alone it could be written; name one that is");
+    // A symlink on the way can be exchanged by a command; then the name leads elsewhere (F26).
+    for (const os::PassedLink& link : os::links_on(spelled)) {
+      const auto holds = [&](const std::string& root) { return os::is_within(link.holder, root); };
+      if (!holds(scope.workspace_root) && std::none_of(scope.extra_roots.begin(), scope.extra_roots.end(), holds))
+        continue;
+      scope.linked_protections.push_back(found);
+      break;
+    }
     if (std::find(scope.protected_paths.begin(), scope.protected_paths.end(), found) == scope.protected_paths.end())
       scope.protected_paths.push_back(std::move(found));
   }

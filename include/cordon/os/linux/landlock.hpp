@@ -89,10 +89,10 @@ struct [[gnu::packed]] PathRule {
 };
 inline constexpr long path_beneath = 1;
 
-/// Grants `rights` below (or on) `path`; what only a directory can have is left out for anything else. 0, or -errno.
+/// Grants `rights` below (or on) what `opened` is, a descriptor that this closes, or -errno; what only a directory can
+/// have is left out for anything else. 0, or -errno.
 template <class K>
-[[nodiscard]] long grant(int ruleset, const char* path, std::uint64_t rights) noexcept {
-  const long opened = open_file<K>(path, O_PATH);
+[[nodiscard]] long grant_opened(int ruleset, long opened, std::uint64_t rights) noexcept {
   if (opened < 0) return opened;
   const BasicFd<K> target(opened);
   struct stat facts {};
@@ -100,6 +100,12 @@ template <class K>
   if (!S_ISDIR(facts.st_mode)) rights &= file_rights;
   const PathRule rule{rights, target.get()};
   return K::call(add_rule_number, ruleset, path_beneath, arg(&rule), 0);
+}
+
+/// The same for a path, wherever symlinks lead it.
+template <class K>
+[[nodiscard]] long grant(int ruleset, const char* path, std::uint64_t rights) noexcept {
+  return grant_opened<K>(ruleset, open_file<K>(path, O_PATH), rights);
 }
 
 /// Binds the calling thread, and all it will start, to the ruleset. It needs no_new_privs. 0, or -errno.
