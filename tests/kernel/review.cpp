@@ -5,6 +5,7 @@
 #include <pty.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "kernel/support.hpp"
 
@@ -81,19 +82,25 @@ TEMPLATE_LIST_TEST_CASE("Message queues are the sandbox's own, where it has name
   CHECK(attempt.out != std::filesystem::read_symlink("/proc/self/ns/ipc").string() + "\n");
 }
 
-TEST_CASE("Without Landlock no two commands share a user namespace, so none can trace the next", "[review]") {
-  using Mounts = Under<cordon::MountNamespace, cordon::ReadOnly>;
+TEMPLATE_LIST_TEST_CASE("No two commands are in the same namespaces at the same time, so none can trace the other",
+                        "[review]", Confinements) {
   const Place place;
-  if (!usable<Mounts>(place)) return;
-  const auto users = [&] {
-    return run_under<Mounts>(place, cordon::Argv({"/bin/readlink", "/proc/self/ns/user"})).out;
+  if (!Facts<TestType>::own_namespaces || !usable<TestType>(place)) return;
+  const auto confined = harness<TestType>().confine(policy_for<typename TestType::Mode>(place.workspace()),
+                                                    cordon::Argv({"/bin/sleep", "600"}));
+  const auto namespaces_of = [](cordon::process::Child& child) {
+    std::set<std::string> found;
+    for (const char* space : {"user", "pid", "mnt", "ipc"})
+      found.insert(std::filesystem::read_symlink("/proc/" + std::to_string(child.pid()) + "/ns/" + space).string());
+    return found;
   };
-  const std::string first = users();
-  CHECK_FALSE(first.empty());
-  CHECK(first != std::filesystem::read_symlink("/proc/self/ns/user").string() + "\n");
-  CHECK(users() != first);
+  auto first = cordon::process::spawn(confined, plain_options());
+  auto second = cordon::process::spawn(confined, plain_options());
+  auto ours = namespaces_of(first);
+  const std::size_t count = ours.size();
+  ours.merge(namespaces_of(second));
+  CHECK(ours.size() == 2 * count);
 }
-
 TEST_CASE("Landlock grants no TMPDIR that a symlink leads to", "[review]") {
   using Subject = Under<cordon::Landlock, cordon::WorkspaceWrite>;
   Place place;

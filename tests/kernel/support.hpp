@@ -81,11 +81,11 @@ struct Facts {
   static constexpr bool own_temp = !landlock_alone<U>;         ///< a private /tmp and /dev/shm
   static constexpr bool protects = !landlock_alone<U>;         ///< read-only paths inside a writable root
   static constexpr bool devices_in_roots = landlock_alone<U>;  ///< a node that uid 0 put into a root can be opened
-  static constexpr bool follows_sessions = own_processes<U>;   ///< ends descendants that called setsid
-  static constexpr bool keeps_override =                       ///< uid 0 keeps CAP_DAC_OVERRIDE
-      !own_processes<U> && !std::is_same_v<B, cordon::MountNamespace>;
+  static constexpr bool keeps_override = !own_processes<U>;    ///< uid 0 keeps CAP_DAC_OVERRIDE
+  /// cordon's own spawn puts it into a pid namespace where nobody can mount, so that it needs no filter for that.
+  static constexpr bool own_namespaces = !own_processes<U> && !landlock_alone<U>;
   [[nodiscard]] static bool scoped() { return scopes<U>(); }  ///< signals and abstract sockets stop at the sandbox
-  [[nodiscard]] static bool hides_processes() { return own_processes<U> || scopes<U>(); }
+  [[nodiscard]] static bool hides_processes() { return own_processes<U> || own_namespaces || scopes<U>(); }
   [[nodiscard]] static bool guards_first_process() {  ///< without its guard, bubblewrap's own pid 1 is in reach
     return !own_processes<U> || cordon::os::landlock::abi<cordon::os::Kernel>() >= 2;
   }

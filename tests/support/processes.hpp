@@ -56,10 +56,10 @@ namespace support {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
 
-/// True when this process has no child left, alive or dead.
+/// True when this process has no child left, alive or dead, of any kind.
 [[nodiscard]] inline bool no_child_is_left() {
-  int status = 0;
-  return ::waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD;
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == -1 && errno == ECHILD;
 }
 
 }  // namespace support

@@ -345,10 +345,14 @@ TEST_CASE("kill ends a command that would not end, and wait says by what") {
 }
 
 TEST_CASE("A child that is given up is ended and reaped") {
+  long pid = 0;
   {
     const auto child = cordon::process::spawn(unconfined(Argv({"sleep", "600"})), options_with_path());
+    pid = child.pid();
+    CHECK(::kill(static_cast<pid_t>(pid), 0) == 0);
     CHECK_FALSE(support::no_child_is_left());
   }
+  CHECK(::kill(static_cast<pid_t>(pid), 0) == -1);
   CHECK(support::no_child_is_left());
 }
 

@@ -434,12 +434,16 @@ class Prepared {
   }
   /// The first process of the pid namespace, as this program numbers it; 0 when there is none.
   [[nodiscard]] long first() const noexcept { return first_ ? first_->pid() : 0; }
-  /// Ends the pid namespace and all in it.
-  void end() noexcept { first_.reset(); }
+  /// Ends the pid namespace and all in it. It is gone when the command in it has been reaped as well.
+  void end() noexcept {
+    ended_ = true;
+    if (first_) first_->kill();
+  }
   /// True when another command can use it.
-  [[nodiscard]] bool reusable() const { return !namespaces || (first_ && processes() == 0); }
+  [[nodiscard]] bool reusable() const { return !ended_ && (!namespaces || processes() == 0); }
 
  private:
+  bool ended_ = false;
   std::optional<process::Child> first_;
   os::Fd children_;  ///< the list of its children; nothing else in the namespace can be without one of them
 };

@@ -87,7 +87,6 @@ class BasicChild {
     }
     if (process_) os::send_signal<K>(process_.get(), SIGKILL);
     launch_->end_namespace();
-    running_ = static_cast<bool>(process_);
   }
 
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
@@ -112,7 +111,7 @@ class BasicChild {
       : area_(new detail::KeeperArea),
         launch_(std::move(launch)),
         options_(std::move(options)),
-        in_namespace_(launch_->setup().namespaces >= 0),
+        in_namespace_(launch_->setup().namespaces >= 0 && os::tells_exit_of_reaped()),
         out_(options_.max_output),
         err_(options_.max_output),
         begun_(Clock::now()),
@@ -138,9 +137,9 @@ class BasicChild {
                      std::move(out_),
                      std::move(err_),
                      Clock::now() - begun_,
-                     in_namespace_     ? TreeKeeper::pid_namespace
-                     : view.whole_tree ? TreeKeeper::subreaper
-                                       : TreeKeeper::process_group,
+                     launch_->setup().namespaces >= 0 ? TreeKeeper::pid_namespace
+                     : view.whole_tree                ? TreeKeeper::subreaper
+                                                      : TreeKeeper::process_group,
                      view.outlived};
   }
 
@@ -268,8 +267,9 @@ class BasicChild {
   /// The keeper is gone and everything with it, or in a pid namespace the command itself.
   void reap() noexcept {
     os::WaitStatus status;
-    const long result = os::wait_for<K>(process_.get(), false, status);
+    long result = os::wait_for<K>(process_.get(), false, status);
     if (result == -EAGAIN) return;
+    if (result < 0) result = os::exit_information<K>(process_.get(), status);
     process_.reset();
     held_ = {};
     in_pipe_.reset();
@@ -299,7 +299,7 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command has a pid namespace of its own, and no keeper
+  bool in_namespace_;  ///< the command is this program's child, in a pid namespace of its own, and there is no keeper
   Capture out_;
   Capture err_;
   Clock::time_point begun_;

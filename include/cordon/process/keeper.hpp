@@ -9,7 +9,9 @@
 // descendant gets away by setsid or by a double fork, and it ends all of them when this program dies.
 //
 // Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of this
-// program, and what stands between is a process that enters the namespace, clones the command, and is gone.
+// program, and what stands between is a process that enters the namespace, clones the command, and is gone. That takes
+// a kernel that tells how a command ended which another part of this program waited for (Linux 6.15): before, the
+// keeper stays.
 
 #include <sys/prctl.h>
 
@@ -58,6 +60,14 @@ exec_first(const char* const* candidates, const char* const* argv, const char* c
   return error;
 }
 
+/// The kernel's own layout of a signal action; all zero is the default action.
+struct KernelSignalAction {
+  void* handler = nullptr;
+  unsigned long flags = 0;
+  void* restorer = nullptr;
+  std::uint64_t mask = 0;
+};
+
 /// What the command's process reads, and what it answers.
 struct ChildView {
   const PreparedCall* calls = nullptr;
@@ -99,6 +109,7 @@ struct IdMaps {
 struct KeeperView {
   ChildView child;
   void* child_stack = nullptr;  ///< the top
+  int namespaces = -1;          ///< the pidfd of a process whose namespaces the command is cloned into
   int clone_flags = 0;          ///< namespaces of the command
   long parent = 0;              ///< this program
   int bell = -1;                ///< an event descriptor: rung when the command ended and something that it left did not
@@ -111,6 +122,13 @@ struct KeeperView {
   os::WaitStatus status;       ///< and how
   std::uint32_t outlived = 0;  ///< processes that ended later than the command
 };
+
+/// The namespaces that the process behind `pidfd` is in. 0, or -errno.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+enter_namespaces(int pidfd) noexcept {
+  return K::call(SYS_setns, pidfd, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
+}
 
 /// Asks the keeper to end all that still runs.
 inline constexpr int end_request = SIGUSR1;
@@ -222,15 +240,20 @@ template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
 keeper_main(void* raw) noexcept {
   auto* view = static_cast<KeeperView*>(raw);
-  const long cloned = K::clone(child_main<K>, view->child_stack,
-                               CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags, &view->child, &view->pid);
-  if (cloned < 0) {
-    view->pid = static_cast<int>(cloned);
+  // This program may ignore the end of its children; the keeper may not.
+  const KernelSignalAction default_action;
+  long result = K::call(SYS_rt_sigaction, SIGCHLD, os::arg(&default_action), 0, sizeof default_action.mask);
+  if (result >= 0) result = K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
+  if (result >= 0) result = K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
+  if (result >= 0 && view->namespaces >= 0) result = enter_namespaces<K>(view->namespaces);
+  if (result >= 0)
+    result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags,
+                      &view->child, &view->pid);
+  if (result < 0) {
+    view->pid = static_cast<int>(result);
     K::call(SYS_exit_group, 0);
   }
   if (view->maps != nullptr) map_ids<K>(view);
-  K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
-  K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
   if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
   K::call(SYS_close_range, view->bell + 1, ~0U, 0);
 
@@ -276,7 +299,7 @@ template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
 entry_main(void* raw) noexcept {
   auto* view = static_cast<EntryView*>(raw);
-  long result = K::call(SYS_setns, view->namespaces, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
+  long result = enter_namespaces<K>(view->namespaces);
   if (result >= 0)
     result =
         K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT | CLONE_PIDFD, view->child, &view->pidfd);

@@ -68,7 +68,7 @@ class Launch {
   virtual void started() {}
   /// With a pid namespace: how many processes the command left in it when it ended.
   [[nodiscard]] virtual std::uint32_t left_running() { return 0; }
-  /// With a pid namespace: ends every process in it. May wait, for a bounded time.
+  /// With a pid namespace: has every process in it ended. Does not wait for that.
   virtual void end_namespace() noexcept {}
   /// With a pid namespace: its first process, as this program numbers it.
   [[nodiscard]] virtual long namespace_root() const noexcept { return 0; }

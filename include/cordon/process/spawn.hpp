@@ -55,14 +55,6 @@ namespace detail {
   return pointers;
 }
 
-/// The kernel's own layout of a signal action; all zero is the default action.
-struct KernelSignalAction {
-  void* handler = nullptr;
-  unsigned long flags = 0;
-  void* restorer = nullptr;
-  std::uint64_t mask = 0;
-};
-
 /// Starts what `launch` describes. Throws SpawnError when the system refuses a step before execve; nothing runs then,
 /// and nothing is left behind. A program that can't be executed is not an error but an ending.
 template <class K>
@@ -163,6 +155,7 @@ template <class K>
   view.clone_flags = static_cast<int>(setup.clone_flags);
   view.parent = K::call(SYS_getpid);
   view.bell = child.bell_.get();
+  view.namespaces = setup.namespaces;
   view.whole_tree = os::proc_lists_children<K>();
   if (!setup.user_map.empty()) {
     area.maps = {setup.user_map, setup.group_map};
