@@ -76,10 +76,12 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
   run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
   run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();
+  run_command.add_option("--timeout", run.timeout, "seconds the command may take; then SIGTERM to its whole tree");
+  run_command.add_option("--grace", run.grace, "seconds from that to SIGKILL (3)");
   run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");
   add_options_to_come(run_command,
-                      {"--observe", "--timeout", "--grace", "--session", "--approval", "--escalate", "--justify",
-                       "--approve-with", "--approve-timeout", "--rules", "--ask"},
+                      {"--observe", "--session", "--approval", "--escalate", "--justify", "--approve-with",
+                       "--approve-timeout", "--rules", "--ask"},
                       not_built);
 
   std::string probe_workspace;

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run.hpp"
 
+#include <signal.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cordon/cordon.hpp>
 #include <cstdio>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "facts.hpp"
 #include "failure.hpp"
@@ -78,6 +86,48 @@ cordon::process::ChildEnvironment environment_for(const RunArguments& arguments,
   for (char** entry = environ; *entry != nullptr; ++entry) ambient.emplace_back(*entry);
   return cordon::process::make_environment(policy, ambient, confined);
 }
+
+/// Seconds as people write them: 2, 0.5. More than ten minutes is ten minutes.
+std::chrono::milliseconds seconds(const std::string& option, const std::string& text, bool zero_too) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0 ||
+      (value == 0 && !zero_too))
+    throw Failure("USAGE", option + " takes a number of seconds, such as 2 or 0.5, not '" + text + "'");
+  return std::chrono::milliseconds(static_cast<long>(std::ceil(std::min(value, 600.0) * 1000)));
+}
+
+/// Cancels the command when this program is told to end, and then knows by which signal.
+class CancelOnSignal {
+ public:
+  CancelOnSignal() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, number);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    waiter_ = std::jthread([this, set](const std::stop_token& done) {
+      int number = 0;
+      while (::sigwait(&set, &number) == 0 && !done.stop_requested()) {
+        number_ = number;
+        source_.request_stop();
+      }
+    });
+  }
+  ~CancelOnSignal() {
+    waiter_.request_stop();
+    ::pthread_kill(waiter_.native_handle(), SIGHUP);
+  }
+  CancelOnSignal(const CancelOnSignal&) = delete;
+  CancelOnSignal& operator=(const CancelOnSignal&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+ private:
+  std::stop_source source_;
+  std::atomic<int> number_{0};
+  std::jthread waiter_;
+};
 
 template <class Rule, class Backend>
 cordon::RunResult run_with(Backend backend, const cordon::ExecutionPolicy& policy, const cordon::Argv& command,
@@ -167,14 +217,15 @@ std::string outcome_of(const cordon::Error& error) {
   return "refused";
 }
 
-int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& result, const std::string& program) {
+int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& result, const std::string& program,
+                int cancelled_by) {
   if (const auto* refused = std::get_if<cordon::process::NotExecutable>(&result.ending))
     return report(file, facts, "not_executable", "NOT_EXECUTABLE",
                   program + ": " + cordon::detail::error_text(refused->error));
   file.write(facts);
   if (const auto* signalled = std::get_if<cordon::process::Signalled>(&result.ending)) return 128 + signalled->number;
   if (const auto* exited = std::get_if<cordon::process::Exited>(&result.ending)) return exited->code;
-  return 124;
+  return std::holds_alternative<cordon::process::Cancelled>(result.ending) ? 128 + cancelled_by : 124;
 }
 
 }  // namespace
@@ -198,16 +249,20 @@ int run(const RunArguments& arguments) {
     cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
     for (const std::string& name : environment.removed) facts["removed_env"].push_back(readable(name));
 
+    const CancelOnSignal cancel;
     os::Fd input;
     cordon::process::RunOptions options;
     options.working_directory = arguments.cwd;
     options.environment = std::move(environment.entries);
     options.input = open_input(arguments.input, input);
     options.max_output = arguments.max_output;
+    if (arguments.timeout) options.limits.wall = seconds("--timeout", *arguments.timeout, false);
+    options.limits.grace = seconds("--grace", arguments.grace, true);
+    options.limits.stop = cancel.token();
     if (!arguments.capture) options.on_output = pass_through;
     const cordon::RunResult result = run_command(arguments, policy, command, std::move(options));
     add_result(facts, result, arguments.capture);
-    return exit_status(file, facts, result, command.program());
+    return exit_status(file, facts, result, command.program(), cancel.number());
   } catch (const cordon::SandboxUnavailableError& error) {
     if (const auto& failure = error.failure())
       facts["runner_failure"] = {{"stage", failure->stage},

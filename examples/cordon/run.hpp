@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RunArguments {
   std::string bwrap;
   std::string partial = "refuse-unless-read-only";
   bool capture = false;
+  std::optional<std::string> timeout;
+  std::string grace = "3";
   std::size_t max_output = std::size_t{1} << 20;
   std::string input = "none";
   std::string inherit_env = "core";

@@ -98,7 +98,7 @@ refused '--max-output that is no number' USAGE --workspace "$workspace" --max-ou
 refused 'missing input file' '[A-Z_]+' --workspace "$workspace" --stdin "$place/missing" -- "${mark[@]}"
 refused '--cwd that is missing' '[A-Z_]+' --workspace "$workspace" --cwd "$place/missing" -- "${mark[@]}"
 refused 'a newline in what is complained about' POLICY_INVALID --workspace "$workspace" --mode $'a\nb' -- "${mark[@]}"
-for option in --observe --timeout --grace --session --approval --escalate --justify --approve-with --approve-timeout --rules --ask; do
+for option in --observe --session --approval --escalate --justify --approve-with --approve-timeout --rules --ask; do
   run --help >/dev/null
   if grep -q -- "^ *$option.*not built yet" <<<"$out"; then
     refused "$option, which is not built" NOT_BUILT --workspace "$workspace" "$option" x -- "${mark[@]}"
@@ -403,6 +403,53 @@ if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
     equal 'no helper: /bin/true is all that is executed for a command' 1 "$(grep -c 'execve("/bin/true"' "$place/trace")"
 fi
 
+# --- time-outs and cancellation: the whole tree ends, also what trapped SIGTERM in a session of its own
+ends() { # TAG: soon no process has it in its command line
+  echo "$1" >"$place/pattern"
+  for _ in $(seq 40); do
+    grep -qsaf "$place/pattern" /proc/[0-9]*/cmdline || return 0
+    sleep 0.1
+  done
+  return 1
+}
+for backend in layered mount-namespace landlock bubblewrap; do
+  tag=86$RANDOM
+  begun=$SECONDS
+  "$cordon" run --backend $backend --partial accept --workspace "$workspace" --timeout 0.5 --grace 0.3 --capture --json "$facts" -- \
+    sh -c "setsid sh -c 'trap \"\" TERM; sleep $tag; sleep $tag' & trap '' TERM; sleep $tag; sleep $tag" >/dev/null 2>"$place/err"
+  equal "$backend: --timeout: 124" 124 $?
+  check "$backend: --timeout: in time" test $((SECONDS - begun)) -le 5
+  for fact in '"outcome":"timed_out"' '"timed_out":true' '"limit":"wall"'; do
+    check "$backend: --timeout: $fact" says "$fact"
+  done
+  check "$backend: --timeout: nothing is left" ends $tag
+
+  equal "$backend: T-EXE-02: a command that exits with 0 on SIGTERM was timed out all the same" 124 "$(
+    "$cordon" run --backend $backend --partial accept --workspace "$workspace" --timeout 0.5 -- sh -c 'trap "exit 0" TERM; while :; do sleep 0.1; done' 2>/dev/null; echo $?)"
+
+  "$cordon" run --backend $backend --partial accept --workspace "$workspace" --grace 0.3 --json "$facts" -- \
+    sh -c "setsid sleep $tag & sleep $tag" 2>/dev/null &
+  running=$!
+  sleep 0.7
+  kill -TERM $running
+  wait $running
+  equal "$backend: SIGTERM to cordon: 143" 143 $?
+  check "$backend: SIGTERM to cordon: the facts" says '"outcome":"cancelled"'
+  check "$backend: SIGTERM to cordon: nothing is left" ends $tag
+
+  "$cordon" run --backend $backend --partial accept --workspace "$workspace" -- sh -c "setsid sleep $tag & sleep $tag" 2>/dev/null &
+  running=$!
+  sleep 0.7
+  kill -KILL $running
+  wait $running 2>/dev/null
+  check "$backend: SIGKILL to cordon: nothing is left (F62)" ends $tag
+done
+"$cordon" run --mode danger-full-access --workspace "$workspace" --timeout 0.3 --grace 0.1 -- sh -c "setsid sleep 87$RANDOM & sleep 87" 2>/dev/null
+equal 'unconfined: --timeout: 124' 124 $?
+for bad in 0 -1 nan inf x ''; do
+  refused "--timeout '$bad' (T-EXE-04)" USAGE --workspace "$workspace" --timeout "$bad" -- "${mark[@]}"
+done
+
 # --- a caller with capabilities that are handed on by execve, as a service manager gives them
 if [ "$(id -u)" = 0 ]; then
   given=+dac_override,+dac_read_search,+sys_admin,+setpcap
@@ -412,7 +459,7 @@ if [ "$(id -u)" = 0 ]; then
         left=$(setpriv --reuid $user --regid $user --clear-groups --inh-caps "$caps" --ambient-caps "$caps" "$cordon" run --backend $backend \
           --partial accept --workspace /usr/share -- grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status 2>"$place/err" | cut -f2 | sort -u)
         allowed=0000000000000000
-        [ $user = 0 ] && [ $backend != mount-namespace ] && allowed=0000000000000002
+        [ $user = 0 ] && allowed=0000000000000002
         equal "$backend: of a caller's ambient $caps the command of uid $user has what it may" $allowed "$left"
       done
     done

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -383,6 +385,112 @@ TEST_CASE("F58: something in the background that never stops writing delays the 
   const Completed done = run_shell("setsid timeout 20 yes & sleep 0.3; exit 2", options);
   CHECK(std::chrono::steady_clock::now() - begun < 10s);
   CHECK(support::exited_with(done, 2));
+}
+
+TEST_CASE("A command's limits end it, and the first cause is its ending") {
+  using cordon::process::Cancelled;
+  using cordon::process::Ending;
+  using cordon::process::OutputLimit;
+  using cordon::process::TimedOut;
+  RunOptions options = options_with_path();
+  options.limits.grace = 100ms;
+  const auto begun = std::chrono::steady_clock::now();
+  SECTION("wall time") {
+    options.limits.wall = 200ms;
+    CHECK(run_shell("sleep 600", options).ending == Ending(TimedOut{TimedOut::Limit::wall}));
+  }
+  SECTION("T-EXE-02: also when it exits with 0 on SIGTERM") {
+    options.limits.wall = 200ms;
+    options.limits.grace = 10s;
+    const Completed done = run_shell("trap 'echo bye; exit 0' TERM; echo here; while :; do sleep 0.05; done", options);
+    CHECK(done.ending == Ending(TimedOut{TimedOut::Limit::wall}));
+    CHECK(done.out.text() == "here\nbye\n");
+  }
+  SECTION("also when it traps SIGTERM and stays") {
+    options.limits.wall = 200ms;
+    CHECK(run_shell("trap '' TERM; while :; do sleep 0.05; done", options).ending ==
+          Ending(TimedOut{TimedOut::Limit::wall}));
+  }
+  SECTION("time without output, which output puts off") {
+    options.limits.idle = 400ms;
+    const Completed done = run_shell("for i in 1 2 3 4 5; do echo $i; sleep 0.2; done; sleep 600", options);
+    CHECK(done.ending == Ending(TimedOut{TimedOut::Limit::idle}));
+    CHECK(done.out.text() == "1\n2\n3\n4\n5\n");
+  }
+  SECTION("output") {
+    options.limits.output = 100'000;
+    const Completed done = run_shell("yes", options);
+    CHECK(done.ending == Ending(OutputLimit{}));
+    CHECK(done.out.seen() > 100'000);
+  }
+  SECTION("a stop, asked for by another thread") {
+    std::stop_source source;
+    options.limits.stop = source.get_token();
+    std::jthread asker([&] {
+      std::this_thread::sleep_for(200ms);
+      source.request_stop();
+    });
+    CHECK(run_shell("sleep 600", options).ending == Ending(Cancelled{}));
+  }
+  SECTION("T-SPN-20: a stop that was asked for before, and nothing starts") {
+    std::stop_source source;
+    source.request_stop();
+    options.limits.stop = source.get_token();
+    const support::TempDirectory directory;
+    CHECK(run_shell("echo x >" + directory.path() + "/ran", options).ending == Ending(Cancelled{}));
+    CHECK_FALSE(support::exists(directory.path() + "/ran"));
+  }
+  SECTION("a limit that is not reached changes nothing") {
+    options.limits.wall = 20s;
+    options.limits.idle = 20s;
+    options.limits.output = 100;
+    CHECK(run_shell("echo x; exit 3", options).ending == Ending(cordon::process::Exited{3}));
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("T-EXE-08: a descendant in a session of its own that traps SIGTERM is ended after the grace") {
+  RunOptions options = options_with_path();
+  options.limits.wall = 500ms;
+  options.limits.grace = 300ms;
+  const std::string stubborn = "trap \"\" TERM; echo $$; while :; do sleep 0.05; done";
+  const Completed done = run_shell("setsid sh -c '" + stubborn + "' & sleep 600", options);
+  CHECK(done.ending == cordon::process::Ending(cordon::process::TimedOut{}));
+  REQUIRE_FALSE(done.out.text().empty());
+  CHECK(::kill(std::stoi(done.out.text()), 0) == -1);
+  CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("F59, F64: what a command leaves behind has ended when the command has, wherever it went") {
+  const std::string where = GENERATE("setsid sleep 600 >/dev/null 2>&1 & echo $!",
+                                     "(setsid sh -c 'sleep 600 >/dev/null 2>&1 & echo $!' &) ; sleep 0.2",
+                                     "for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 >/dev/null 2>&1 & done; echo $!");
+  const Completed done = run_shell(where);
+  CHECK(support::exited_with(done, 0));
+  REQUIRE_FALSE(done.out.text().empty());
+  CHECK(::kill(std::stoi(done.out.text()), 0) == -1);
+  CHECK(done.outlived >= 1);
+  CHECK(done.tree == cordon::process::TreeKeeper::subreaper);
+  CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("F77: processes that keep forking away are ended all the same") {
+  RunOptions options = options_with_path();
+  options.limits.wall = 500ms;
+  options.limits.grace = 0ms;
+  const auto begun = std::chrono::steady_clock::now();
+  // Each generation leaves its session, makes the next one, and is gone.
+  const support::TempDirectory directory;
+  std::ofstream(directory.path() + "/next") << "setsid sh \"$0\" & exit 0\n";
+  const Completed done = run_shell("sh " + directory.path() + "/next & sleep 600", options);
+  CHECK(done.ending == cordon::process::Ending(cordon::process::TimedOut{}));
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("A command that is killed by itself was signalled, also with kill -9 $$") {
+  CHECK(run_shell("kill -9 $$").ending == cordon::process::Ending(cordon::process::Signalled{9}));
 }
 
 TEST_CASE("What a background process writes within the drain limit is still collected") {
