@@ -82,6 +82,8 @@ Json blank_facts() {
           {"stderr", stream},
           {"removed_env", Json::array()},
           {"skipped_roots", Json::array()},
+          {"tree", nullptr},
+          {"outlived", 0},
           {"best_effort_protected", Json::array()},
           {"shared_temp", Json::array()}};
 }
@@ -109,6 +111,8 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
                  [&](const cordon::process::NotExecutable&) { facts["outcome"] = "not_executable"; }},
              result.ending);
   facts["elapsed_ms"] = std::chrono::duration<double, std::milli>(result.elapsed).count();
+  facts["tree"] = name(result.tree);
+  facts["outlived"] = result.outlived;
   facts["denied"] = result.denied();
   for (const cordon::Denial& denial : result.denials) {
     const auto text_or_null = [](const std::string& text) {

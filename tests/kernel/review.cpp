@@ -82,6 +82,17 @@ TEMPLATE_LIST_TEST_CASE("Message queues are the sandbox's own, where it has name
   CHECK(attempt.out != std::filesystem::read_symlink("/proc/self/ns/ipc").string() + "\n");
 }
 
+TEMPLATE_LIST_TEST_CASE("A backend with mounts has namespaces ready, and bubblewrap and Landlock have a keeper",
+                        "[review]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  using cordon::process::TreeKeeper;
+  const auto result = harness<TestType>().run(policy_for<typename TestType::Mode>(place.workspace()),
+                                              cordon::shell("setsid sleep 600 & exit 0"), plain_options());
+  CHECK(result.tree == (Facts<TestType>::own_namespaces ? TreeKeeper::pid_namespace : TreeKeeper::subreaper));
+  CHECK((result.outlived >= 1 || own_processes<TestType>));
+}
+
 TEMPLATE_LIST_TEST_CASE("No two commands are in the same namespaces at the same time, so none can trace the other",
                         "[review]", Confinements) {
   const Place place;

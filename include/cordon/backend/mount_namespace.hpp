@@ -5,14 +5,13 @@
 
 namespace cordon {
 
-/// Confines in a mount namespace of the command's own, with no helper program: the tree is read-only and without
-/// devices, the writable roots, the sinks and the session's private /tmp and /dev/shm are put over it, and every
-/// capability is dropped. Needs Linux 5.12 and user namespaces, also as uid 0.
+/// Confines in namespaces of the command's own, with no helper program: the tree is read-only and without devices, the
+/// writable roots, the sinks and the session's private /tmp and /dev/shm are put over it, and every capability is
+/// dropped but, for uid 0, CAP_DAC_OVERRIDE. Needs Linux 5.12 and user namespaces.
 ///
-/// Alone it is partial {fifo_write}: a read-only mount does not stop a write into a FIFO. As uid 0, files in the
-/// workspace that belong to another user can't be written where their mode forbids it; next to Landlock they can.
+/// Alone it is partial {fifo_write}: a read-only mount does not stop a write into a FIFO.
 ///
-/// Not governed: sockets, signals, the sight of other processes, hard links made before the run.
+/// Not governed: sockets, hard links made before the run.
 class MountNamespace : public in_process::Confiner<in_process::Layers{.mounts = true, .landlock = false}> {
  public:
   using Confiner::Confiner;

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The keeper runs beside a thread of this program with that thread's own thread-local storage: a sanitizer must not
@@ -41,6 +42,18 @@ enum class TreeKeeper {
   /// A pid namespace of the command's own, which ends with its first process: nothing gets away.
   pid_namespace,
 };
+
+[[nodiscard]] constexpr std::string_view name(TreeKeeper keeper) noexcept {
+  switch (keeper) {
+    case TreeKeeper::subreaper:
+      return "subreaper";
+    case TreeKeeper::process_group:
+      return "process-group";
+    case TreeKeeper::pid_namespace:
+      return "pid-namespace";
+  }
+  return "unknown";
+}
 
 namespace detail {
 
