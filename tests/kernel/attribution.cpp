@@ -440,6 +440,21 @@ TEMPLATE_LIST_TEST_CASE("What a command leaves running is gone when it has ended
   end_those_who_run(apart);
 }
 
+TEMPLATE_LIST_TEST_CASE("A command can't leave a sibling of its own to the next command, or to its caller",
+                        "[attribution]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::string token = unique_sleep();
+  const cordon::RunResult result = harness<TestType>().run(policy_for<typename TestType::Mode>(place.workspace()),
+                                                           payload("leave-sibling", {token}), plain_options());
+  CHECK(result.ending == cordon::CommandEnding(Exited{0}));
+  CHECK(soon([&] { return !somebody_runs(token); }));
+  end_those_who_run(token);
+  siginfo_t ours{};
+  (void)::waitid(P_ALL, 0, &ours, WEXITED | WNOHANG | WNOWAIT | __WALL);
+  CHECK(ours.si_pid == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("A caller that ignores SIGCHLD gets the right result", "[attribution]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;

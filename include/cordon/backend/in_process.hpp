@@ -434,7 +434,7 @@ class Prepared {
   }
   /// The first process of the pid namespace, as this program numbers it; 0 when there is none.
   [[nodiscard]] long first() const noexcept { return first_ ? first_->pid() : 0; }
-  /// Ends the pid namespace and all in it. It is gone when the command in it has been reaped as well.
+  /// Ends the pid namespace and all in it.
   void end() noexcept {
     ended_ = true;
     if (first_) first_->kill();

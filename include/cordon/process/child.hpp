@@ -59,7 +59,7 @@ class BasicChild {
     abandon();
   }
 
-  /// The command's process, as this program numbers it.
+  /// The command's process, as this program numbers it. 0 when it was gone before that could be told.
   [[nodiscard]] long pid() const noexcept { return area_->view.pid; }
 
   /// False when it could not be executed, or confined: then wait tells why.
@@ -69,8 +69,6 @@ class BasicChild {
   void terminate() {
     if (!running_) return;
     if (in_namespace_) {
-      if (process_) os::send_signal<K>(process_.get(), SIGTERM);
-      os::signal_descendants<K>(pid(), SIGTERM, 0);
       os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
     } else {
       os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
@@ -182,7 +180,7 @@ class BasicChild {
 
   /// Waits for one round of events. False when `deadline` came first.
   bool step(std::optional<Clock::time_point> deadline) {
-    std::array<pollfd, 6> set{pollfd{process_.get(), POLLIN, 0},
+    std::array<pollfd, 6> set{pollfd{process_.get(), end_of_process(), 0},
                               pollfd{out_pipe_.get(), POLLIN, 0},
                               pollfd{err_pipe_.get(), POLLIN, 0},
                               pollfd{in_pipe_.get(), 0, 0},
@@ -264,12 +262,16 @@ class BasicChild {
     }
   }
 
+  /// What to poll `process_` for. In a pid namespace the command is another's child, and its status is there when it
+  /// has been reaped, which poll tells as POLLHUP without being asked.
+  [[nodiscard]] short end_of_process() const noexcept { return in_namespace_ ? 0 : POLLIN; }
+
   /// The keeper is gone and everything with it, or in a pid namespace the command itself.
   void reap() noexcept {
     os::WaitStatus status;
-    long result = os::wait_for<K>(process_.get(), false, status);
+    const long result = in_namespace_ ? os::exit_information<K>(process_.get(), status)
+                                      : os::wait_for<K>(process_.get(), false, status);
     if (result == -EAGAIN) return;
-    if (result < 0) result = os::exit_information<K>(process_.get(), status);
     process_.reset();
     held_ = {};
     in_pipe_.reset();
@@ -284,7 +286,7 @@ class BasicChild {
   }
 
   void wait_for_process(Clock::time_point deadline) noexcept {
-    pollfd event{process_.get(), POLLIN, 0};
+    pollfd event{process_.get(), end_of_process(), 0};
     if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) > 0) reap();
   }
 
@@ -299,7 +301,7 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command is this program's child, in a pid namespace of its own, and there is no keeper
+  bool in_namespace_;  ///< the command is in a pid namespace of its own, and there is no keeper
   Capture out_;
   Capture err_;
   Clock::time_point begun_;

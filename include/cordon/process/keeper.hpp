@@ -8,10 +8,10 @@
 // The keeper is the parent of the command and the reaper of everything that the command leaves behind, so that no
 // descendant gets away by setsid or by a double fork, and it ends all of them when this program dies.
 //
-// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of this
-// program, and what stands between is a process that enters the namespace, clones the command, and is gone. That takes
-// a kernel that tells how a command ended which another part of this program waited for (Linux 6.15): before, the
-// keeper stays.
+// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of the
+// namespace's first process, which every other process in there comes to be as well; what stands between are two
+// processes that enter the namespace, clone the command, and are gone. That takes a kernel that tells how a process
+// ended which is no child (Linux 6.15): before, the keeper stays.
 
 #include <sys/prctl.h>
 
@@ -285,25 +285,42 @@ keeper_main(void* raw) noexcept {
   return 0;
 }
 
-/// What the process reads that puts a command into namespaces, and what it answers.
+/// What the processes read that put a command into namespaces, and what they answer.
 struct EntryView {
   ChildView* child = nullptr;
   void* child_stack = nullptr;
+  void* passage_stack = nullptr;
   int namespaces = -1;  ///< the pidfd of a process in them
   int pidfd = -1;       ///< the command's, in this program's table
-  long pid = 0;         ///< the command's process, or -errno when it could not be cloned
+  long result = 0;      ///< -errno when it could not be cloned
 };
 
-/// That process, from clone to exit. It shares the descriptors of this program.
+/// The parent of the command, in the pid namespace. Its end makes the command a child of the namespace's first process.
+/// With a parent outside, a command could make siblings (CLONE_PARENT) that nobody knows of and only this program can
+/// reap: they would meet the next command while it still shares this program's memory.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+passage_main(void* raw) noexcept {
+  auto* view = static_cast<EntryView*>(raw);
+  view->result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PIDFD, view->child, &view->pidfd);
+  K::call(SYS_exit_group, 0);
+  return 0;
+}
+
+/// The process outside, from clone to exit. Both share the descriptors of this program, which waits for them.
 template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
 entry_main(void* raw) noexcept {
   auto* view = static_cast<EntryView*>(raw);
-  long result = enter_namespaces<K>(view->namespaces);
-  if (result >= 0)
-    result =
-        K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT | CLONE_PIDFD, view->child, &view->pidfd);
-  view->pid = result;
+  view->result = enter_namespaces<K>(view->namespaces);
+  if (view->result >= 0) {
+    const long passage =
+        K::clone(passage_main<K>, view->passage_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, view, nullptr);
+    if (passage < 0)
+      view->result = passage;
+    else
+      os::reap<K>(passage);
+  }
   K::call(SYS_exit_group, 0);
   return 0;
 }
@@ -320,6 +337,7 @@ struct KeeperArea {
   std::vector<PreparedCall> calls;
   // Left as they are: nothing reads them before it has written.
   alignas(16) std::array<std::byte, 16384> keeper_stack;
+  alignas(16) std::array<std::byte, 4096> passage_stack;
   alignas(16) std::array<std::byte, 16384> child_stack;
 };
 
