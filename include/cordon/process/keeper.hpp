@@ -13,6 +13,7 @@
 // processes that enter the namespace, clone the command, and are gone. That takes a kernel that tells how a process
 // ended which is no child (Linux 6.15): before, the keeper stays.
 
+#include <poll.h>
 #include <sys/prctl.h>
 
 #include <array>
@@ -26,7 +27,8 @@
 #include <vector>
 
 // The keeper runs beside a thread of this program with that thread's own thread-local storage: a sanitizer must not
-// leave a single call in it. GCC does with no_sanitize, Clang needs to be told by a name that GCC does not know.
+// leave a single call in it. GCC does with no_sanitize, Clang needs to be told by a name that GCC does not know. The
+// thread may end earlier and take that storage with it, so nothing may look for a stack protector's value there either.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 
@@ -47,7 +49,8 @@ namespace detail {
 /// execve along `candidates` (null-terminated). Returns only on failure, with the errno that describes it best: a
 /// program that exists and can't be executed says more than a directory that does not have it.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 exec_first(const char* const* candidates, const char* const* argv, const char* const* environment) noexcept {
   int error = ENOENT;
   for (; *candidates != nullptr; ++candidates) {
@@ -81,7 +84,8 @@ struct ChildView {
 
 /// The command's process, from clone to execve: makes the prepared calls, and reports the first that fails.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 child_main(void* raw) noexcept {
   auto* view = static_cast<ChildView*>(raw);
   for (std::size_t i = 0; i != view->count; ++i) {
@@ -125,7 +129,8 @@ struct KeeperView {
 
 /// The namespaces that the process behind `pidfd` is in. 0, or -errno.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) long
 enter_namespaces(int pidfd) noexcept {
   return K::call(SYS_setns, pidfd, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
 }
@@ -141,7 +146,8 @@ inline constexpr const char* children_file = "/proc/thread-self/children";
 /// Sends SIGKILL to every child of the calling process that `list` shows. None of the numbers can have become another
 /// process's: only the caller reaps them.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
 kill_children(int list) noexcept {
   char text[4096];
   long offset = 0;
@@ -162,15 +168,17 @@ kill_children(int list) noexcept {
 }
 
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void ring(
-    int bell) noexcept {
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
+ring(int bell) noexcept {
   const std::uint64_t once = 1;
   K::call(SYS_write, bell, os::arg(&once), sizeof once);
 }
 
 /// Reaps every child that has ended. False when there is none left, running or not.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) bool
 reap_children(KeeperView* view) noexcept {
   constexpr long any = 0;  // P_ALL
   while (true) {
@@ -192,7 +200,8 @@ reap_children(KeeperView* view) noexcept {
 
 /// True when the command has ended and nobody has reaped it yet.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) bool
 has_ended(long pid) noexcept {
   constexpr long by_pid = 1;  // P_PID
   siginfo_t info;
@@ -203,7 +212,8 @@ has_ended(long pid) noexcept {
 
 /// Writes `text` to /proc/PID/NAME. 0, or -errno.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) long
 write_proc(int pid, const char* name, const char* text, std::size_t size) noexcept {
   char path[64] = "/proc/";
   char digits[12];
@@ -222,7 +232,8 @@ write_proc(int pid, const char* name, const char* text, std::size_t size) noexce
 
 /// Maps the ids of the command's user namespace, and lets it go on. When that fails the command is ended.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
 map_ids(KeeperView* view) noexcept {
   const IdMaps* maps = view->maps;
   long result = write_proc<K>(view->pid, "setgroups", "deny", 4);
@@ -237,7 +248,8 @@ map_ids(KeeperView* view) noexcept {
 
 /// The keeper, from clone to exit. Every signal is blocked when it begins.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 keeper_main(void* raw) noexcept {
   auto* view = static_cast<KeeperView*>(raw);
   // This program may ignore the end of its children; the keeper may not.
@@ -257,6 +269,11 @@ keeper_main(void* raw) noexcept {
   if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
   K::call(SYS_close_range, view->bell + 1, ~0U, 0);
 
+  // This program's end, told without a signal: one it may not send when it has other privileges by then.
+  const std::uint64_t every = ~0ULL;
+  pollfd events[2] = {
+      {static_cast<int>(K::call(SYS_pidfd_open, view->parent, 0)), POLLIN, 0},
+      {static_cast<int>(K::call(SYS_signalfd4, -1, os::arg(&every), sizeof every, O_CLOEXEC)), POLLIN, 0}};
   long list = -1;
   bool ending = K::call(SYS_getppid) != view->parent;
   bool told = false;
@@ -277,8 +294,17 @@ keeper_main(void* raw) noexcept {
     }
     // A process whose parent was killed becomes a child without a signal: look again soon.
     const timespec soon{0, 1'000'000};
+    const timespec now{0, 0};
     const std::uint64_t all = ~0ULL;
-    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, ending ? os::arg(&soon) : 0, sizeof all);
+    if (events[0].fd >= 0 && events[1].fd >= 0) {
+      K::call(SYS_ppoll, os::arg(events), 2, os::arg(ending ? &soon : nullptr), 0, 0);
+      if (events[0].revents != 0) {
+        ending = true;
+        events[1].fd = -1;
+      }
+    }
+    const timespec* limit = events[0].fd >= 0 && events[1].fd >= 0 ? &now : ending ? &soon : nullptr;
+    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, os::arg(limit), sizeof all);
     if (signal == end_request || K::call(SYS_getppid) != view->parent) ending = true;
   }
   K::call(SYS_exit_group, 0);
@@ -299,7 +325,8 @@ struct EntryView {
 /// With a parent outside, a command could make siblings (CLONE_PARENT) that nobody knows of and only this program can
 /// reap: they would meet the next command while it still shares this program's memory.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 passage_main(void* raw) noexcept {
   auto* view = static_cast<EntryView*>(raw);
   view->result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PIDFD, view->child, &view->pidfd);
@@ -309,7 +336,8 @@ passage_main(void* raw) noexcept {
 
 /// The process outside, from clone to exit. Both share the descriptors of this program, which waits for them.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 entry_main(void* raw) noexcept {
   auto* view = static_cast<EntryView*>(raw);
   view->result = enter_namespaces<K>(view->namespaces);

@@ -104,14 +104,17 @@ template <class K>
 
 /// Waits for a child that has nothing to tell, and reaps it. For processes that share memory, too.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void reap(long pid) noexcept {
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
+reap(long pid) noexcept {
   constexpr long by_pid = 1;  // P_PID
   while (K::call(SYS_waitid, by_pid, pid, 0, WEXITED | __WALL, 0) == -EINTR) {
   }
 }
 
 namespace detail {
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) inline int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) inline int
 exit_at_once(void*) noexcept {
   Kernel::call(SYS_exit_group, 0);
   return 0;
