@@ -44,7 +44,8 @@ struct RingOnStop {
 };
 }  // namespace detail
 
-/// One running command. Move-only, and for one thread at a time. Its destructor ends the command and its whole tree.
+/// One running command. Move-only, and for one thread at a time. Its destructor ends the command and its whole tree,
+/// but not in a process that was forked meanwhile.
 template <class K>
 class BasicChild {
  public:
@@ -52,8 +53,12 @@ class BasicChild {
   BasicChild& operator=(BasicChild&&) = delete;
   ~BasicChild() {
     if (!launch_) return;  // moved from
+    if (!made_here()) {
+      process_.reset();  // the copy that a fork made of it
+      return;
+    }
     kill();
-    const auto deadline = Clock::now() + end_limit;
+    const auto deadline = killed_.value_or(Clock::now()) + end_limit;
     while (process_ && Clock::now() < deadline) wait_for_process(deadline);
     stop_.reset();
     abandon();
@@ -67,7 +72,7 @@ class BasicChild {
 
   /// Sends SIGTERM to every process of the command.
   void terminate() {
-    if (!running_) return;
+    if (!running_ || !made_here()) return;
     if (in_namespace_) {
       os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
     } else {
@@ -77,10 +82,11 @@ class BasicChild {
 
   /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
   void kill() noexcept {
-    if (!running_) return;
+    if (!running_ || !made_here()) return;
     if (!killed_) killed_ = Clock::now();
     if (!in_namespace_) {
-      os::send_signal<K>(process_.get(), detail::end_request);
+      // A program that gave its privileges away meanwhile may not, and has nothing to wait for.
+      if (os::send_signal<K>(process_.get(), detail::end_request) == -EPERM) *killed_ -= end_limit;
       return;
     }
     if (process_) os::send_signal<K>(process_.get(), SIGKILL);
@@ -262,6 +268,9 @@ class BasicChild {
     }
   }
 
+  /// False in a process that was forked from the one that started the command.
+  [[nodiscard]] bool made_here() const noexcept { return made_by_ == os::Kernel::call(SYS_getpid); }
+
   /// What to poll `process_` for. In a pid namespace the command is another's child, and its status is there when it
   /// has been reaped, which poll tells as POLLHUP without being asked.
   [[nodiscard]] short end_of_process() const noexcept { return in_namespace_ ? 0 : POLLIN; }
@@ -306,6 +315,7 @@ class BasicChild {
   Capture err_;
   Clock::time_point begun_;
   Clock::time_point last_output_;
+  long made_by_ = os::Kernel::call(SYS_getpid);
   bool running_ = false;  ///< some process of the command may be
   long keeper_pid_ = 0;
   os::BasicFd<K> process_;  ///< the keeper, or in a pid namespace the command itself
