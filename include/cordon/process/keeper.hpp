@@ -105,8 +105,10 @@ child_main(void* raw) noexcept {
 
 /// The ids of a user namespace that the keeper has to write, in the forms of user_namespaces(7).
 struct IdMaps {
-  std::string users;
-  std::string groups;
+  const char* users = nullptr;
+  std::size_t users_size = 0;
+  const char* groups = nullptr;
+  std::size_t groups_size = 0;
 };
 
 /// What the keeper reads, and what it answers. The answers may be read when it has rung or is gone.
@@ -237,8 +239,8 @@ template <class K>
 map_ids(KeeperView* view) noexcept {
   const IdMaps* maps = view->maps;
   long result = write_proc<K>(view->pid, "setgroups", "deny", 4);
-  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users.data(), maps->users.size());
-  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups.data(), maps->groups.size());
+  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users, maps->users_size);
+  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups, maps->groups_size);
   if (result >= 0) result = K::call(SYS_write, view->mapped, os::arg("m"), 1);
   if (result >= 0) return;
   view->child.stage = Stage::user_namespace;
@@ -253,7 +255,7 @@ template <class K>
 keeper_main(void* raw) noexcept {
   auto* view = static_cast<KeeperView*>(raw);
   // This program may ignore the end of its children; the keeper may not.
-  const KernelSignalAction default_action;
+  static constexpr KernelSignalAction default_action{};
   long result = K::call(SYS_rt_sigaction, SIGCHLD, os::arg(&default_action), 0, sizeof default_action.mask);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);

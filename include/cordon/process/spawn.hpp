@@ -158,7 +158,7 @@ template <class K>
   view.namespaces = setup.namespaces;
   view.whole_tree = os::proc_lists_children<K>();
   if (!setup.user_map.empty()) {
-    area.maps = {setup.user_map, setup.group_map};
+    area.maps = {setup.user_map.data(), setup.user_map.size(), setup.group_map.data(), setup.group_map.size()};
     view.maps = &area.maps;
     view.mapped = setup.mapped;
   }
