@@ -440,6 +440,84 @@ TEMPLATE_LIST_TEST_CASE("What a command leaves running is gone when it has ended
   end_those_who_run(apart);
 }
 
+TEMPLATE_LIST_TEST_CASE("A command can't leave a sibling of its own to the next command, or to its caller",
+                        "[attribution]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::string token = unique_sleep();
+  const cordon::RunResult result = harness<TestType>().run(policy_for<typename TestType::Mode>(place.workspace()),
+                                                           payload("leave-sibling", {token}), plain_options());
+  CHECK(result.ending == cordon::CommandEnding(Exited{0}));
+  CHECK(soon([&] { return !somebody_runs(token); }));
+  end_those_who_run(token);
+  siginfo_t ours{};
+  (void)::waitid(P_ALL, 0, &ours, WEXITED | WNOHANG | WNOWAIT | __WALL);
+  CHECK(ours.si_pid == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("A fork of the caller takes nothing away from it, and can run commands itself", "[attribution]",
+                        Writing) {
+  const Place place;
+  if (landlock_alone<TestType> || !usable<TestType>(place)) return;
+  using Own = cordon::Harness<typename TestType::Backend, cordon::AnswererChain<>, cordon::AcceptPartial>;
+  std::optional<Own> own(std::in_place);
+  const auto policy = policy_for<typename TestType::Mode>(place.workspace());
+  CHECK(own->run(policy, cordon::shell("echo kept >/tmp/file"), plain_options()).out.text().empty());
+  if (own->run(policy, cordon::shell("cat /tmp/file"), plain_options()).out.text().empty()) return;  // not kept
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    bool good = false;
+    try {
+      good = own->run(policy, cordon::shell("cat /tmp/file"), plain_options()).out.text() == "kept\n";
+      own.reset();
+    } catch (const std::exception&) {
+      good = false;
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(fork, &status, 0);
+  CHECK(status == 0);
+  CHECK(own->run(policy, cordon::shell("cat /tmp/file"), plain_options()).out.text() == "kept\n");
+}
+
+TEMPLATE_LIST_TEST_CASE("What was prepared and then killed by somebody is made anew", "[attribution]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  CHECK(run_shell<TestType>(place, "exit 3").ending == cordon::CommandEnding(Exited{3}));
+  for (const long keeper : cordon::os::children_of(::getpid()))
+    for (const long prepared : cordon::os::children_of(keeper)) {
+      ::kill(static_cast<pid_t>(prepared), SIGKILL);
+      CHECK(soon([&] { return ::kill(static_cast<pid_t>(prepared), 0) != 0; }));
+    }
+  CHECK(run_shell<TestType>(place, "exit 4").ending == cordon::CommandEnding(Exited{4}));
+}
+
+TEST_CASE("A program that changed its user and is killed leaves no command behind", "[attribution]") {
+  if (::geteuid() != 0) return;
+  const Place place;
+  const std::string token = unique_sleep();
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    std::optional<cordon::process::Child> child;
+    cordon::Harness<>()
+        .resolve({.mode = cordon::danger_full_access, .workspace_root = place.workspace()})
+        .visit(
+            [&](const cordon::Policy<cordon::DangerFullAccess>& full) {
+              child.emplace(cordon::process::spawn(cordon::UnconfinedArgv(full, cordon::Argv({"/bin/sleep", token})),
+                                                   plain_options()));
+            },
+            [](const auto&) {});
+    if (::setresuid(31337, 31337, 31337) != 0) ::_exit(1);
+    ::raise(SIGKILL);
+  }
+  int status = -1;
+  ::waitpid(caller, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(soon([&] { return !somebody_runs(token); }));
+  end_those_who_run(token);
+}
+
 TEMPLATE_LIST_TEST_CASE("A caller that ignores SIGCHLD gets the right result", "[attribution]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;

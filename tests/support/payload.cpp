@@ -715,6 +715,17 @@ int keyring_to_parent(const Arguments& a) {
   return lost("write after the keyring change");
 }
 
+/// A NAME: leaves a process behind whose parent is our own parent, and that is known by the name in its arguments.
+int leave_sibling(const Arguments&) {
+  const long made = ::syscall(SYS_clone, CLONE_PARENT, nullptr, nullptr, nullptr, nullptr);
+  if (made < 0) return lost("clone");
+  if (made > 0) return won("left a sibling");
+  ::setsid();
+  ::close_range(0, ~0U, 0);
+  ::alarm(10);
+  while (true) ::pause();
+}
+
 /// PROGRAM: a set-uid program; is it anybody else than we are?
 int become_by_setuid(const Arguments& a) {
   int hold[2] = {-1, -1};
@@ -1008,6 +1019,7 @@ const std::map<std::string, Attack> attacks{
     {"take-descriptor", take_descriptor},
     {"signal", signal_it},
     {"keyring-to-parent", keyring_to_parent},
+    {"leave-sibling", leave_sibling},
     {"become-by-setuid", become_by_setuid},
     {"sleep", sleep_on_input},
     {"keep-capabilities", keep_capabilities},

@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stop_token>
 #include <thread>
@@ -540,6 +542,28 @@ TEST_CASE("F61: a command outlives the thread that started it") {
         cordon::process::spawn(unconfined(Argv({"/bin/sh", "-c", "sleep 0.5; exit 8"})), options_with_path()));
   }).join();
   CHECK(support::exited_with(child->wait(), 8));
+}
+
+TEST_CASE("A command is kept also when the storage of the thread that started it is gone") {
+  std::optional<cordon::process::Child> child;
+  const auto start = [](void* place) -> void* {
+    static_cast<std::optional<cordon::process::Child>*>(place)->emplace(cordon::process::spawn(
+        unconfined(Argv({"/bin/sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!; sleep 60"})),
+        options_with_path()));
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread{};
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, std::size_t{100} << 20U);  // too large to be kept for the next thread
+  REQUIRE(::pthread_create(&thread, &attributes, start, &child) == 0);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  CHECK_FALSE(child->wait_for(200ms));
+  child->kill();
+  const auto done = child->wait();
+  CHECK(done.ending == cordon::process::Ending(Signalled{SIGKILL}));
+  CHECK(::kill(std::stoi(done.out.text()), 0) == -1);
 }
 
 TEST_CASE("A program may ignore SIGCHLD, wait for any child, or have a SIGCHLD handler: commands are none of theirs") {

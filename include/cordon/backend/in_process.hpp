@@ -434,10 +434,16 @@ class Prepared {
   }
   /// The first process of the pid namespace, as this program numbers it; 0 when there is none.
   [[nodiscard]] long first() const noexcept { return first_ ? first_->pid() : 0; }
-  /// Ends the pid namespace and all in it. It is gone when the command in it has been reaped as well.
+  /// Ends the pid namespace and all in it.
   void end() noexcept {
     ended_ = true;
     if (first_) first_->kill();
+  }
+  /// False when something else ended its first process, or a fork's copy of it: then no command can be put into it.
+  [[nodiscard]] bool alive() const noexcept {
+    if (!namespaces) return true;
+    pollfd event{namespaces.get(), POLLIN, 0};
+    return os::poll_once<K>(std::span(&event, 1), 0) == 0;
   }
   /// True when another command can use it.
   [[nodiscard]] bool reusable() const { return !ended_ && (!namespaces || processes() == 0); }
@@ -513,8 +519,9 @@ class Preparations {
     unsigned generation = 0;
     {
       const std::scoped_lock lock(mutex_);
-      if (job.layers.mounts && mounts_changed()) start_over();
+      if (caller_changed() || (job.layers.mounts && mounts_changed())) start_over();
       generation = generation_;
+      std::erase_if(idle_, [](const auto& known) { return !known->alive(); });
       const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& known) { return known->key == key; });
       if (found != idle_.end()) {
         auto prepared = std::move(*found);
@@ -590,10 +597,26 @@ class Preparations {
     return key;
   }
 
+  /// True when this program is another than at the last call: forked, with other privileges, or in front of another
+  /// tree. Namespaces can't be entered or ended then, or show what is no longer true.
+  bool caller_changed() {
+    std::string caller = std::to_string(::getpid()) + ' ' + std::to_string(os::effective_uid<K>()) + ' ' +
+                         std::to_string(os::effective_gid<K>()) + ' ' + std::to_string(os::effective_capabilities<K>());
+    for (const char* place : {"/", "/proc/thread-self/ns/mnt"}) {
+      os::FileFacts facts;
+      (void)os::stat_path(place, facts);
+      caller += ' ' + std::to_string(facts.device) + ':' + std::to_string(facts.inode);
+    }
+    if (caller == caller_) return false;
+    caller_ = std::move(caller);
+    mount_table_.reset();
+    return true;
+  }
+
   /// True when a mount came or went since the last call, or when that can't be known. Source: proc(5), mountinfo.
   bool mounts_changed() {
     if (!mount_table_) {
-      mount_table_ = os::Fd(os::open_file<K>("/proc/self/mountinfo", O_RDONLY));
+      mount_table_ = os::Fd(os::open_file<K>("/proc/thread-self/mountinfo", O_RDONLY));
       return true;
     }
     pollfd event{mount_table_.get(), POLLPRI, 0};
@@ -608,6 +631,7 @@ class Preparations {
   std::mutex mutex_;
   std::deque<std::shared_ptr<Prepared>> idle_;
   unsigned generation_ = 0;
+  std::string caller_;
   os::Fd mount_table_;
 };
 

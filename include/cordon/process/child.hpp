@@ -44,7 +44,8 @@ struct RingOnStop {
 };
 }  // namespace detail
 
-/// One running command. Move-only, and for one thread at a time. Its destructor ends the command and its whole tree.
+/// One running command. Move-only, and for one thread at a time. Its destructor ends the command and its whole tree,
+/// but not in a process that was forked meanwhile.
 template <class K>
 class BasicChild {
  public:
@@ -52,14 +53,18 @@ class BasicChild {
   BasicChild& operator=(BasicChild&&) = delete;
   ~BasicChild() {
     if (!launch_) return;  // moved from
+    if (!made_here()) {
+      process_.reset();  // the copy that a fork made of it
+      return;
+    }
     kill();
-    const auto deadline = Clock::now() + end_limit;
+    const auto deadline = killed_.value_or(Clock::now()) + end_limit;
     while (process_ && Clock::now() < deadline) wait_for_process(deadline);
     stop_.reset();
     abandon();
   }
 
-  /// The command's process, as this program numbers it.
+  /// The command's process, as this program numbers it. 0 when it was gone before that could be told.
   [[nodiscard]] long pid() const noexcept { return area_->view.pid; }
 
   /// False when it could not be executed, or confined: then wait tells why.
@@ -67,10 +72,8 @@ class BasicChild {
 
   /// Sends SIGTERM to every process of the command.
   void terminate() {
-    if (!running_) return;
+    if (!running_ || !made_here()) return;
     if (in_namespace_) {
-      if (process_) os::send_signal<K>(process_.get(), SIGTERM);
-      os::signal_descendants<K>(pid(), SIGTERM, 0);
       os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
     } else {
       os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
@@ -79,10 +82,11 @@ class BasicChild {
 
   /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
   void kill() noexcept {
-    if (!running_) return;
+    if (!running_ || !made_here()) return;
     if (!killed_) killed_ = Clock::now();
     if (!in_namespace_) {
-      os::send_signal<K>(process_.get(), detail::end_request);
+      // A program that gave its privileges away meanwhile may not, and has nothing to wait for.
+      if (os::send_signal<K>(process_.get(), detail::end_request) == -EPERM) *killed_ -= end_limit;
       return;
     }
     if (process_) os::send_signal<K>(process_.get(), SIGKILL);
@@ -182,7 +186,7 @@ class BasicChild {
 
   /// Waits for one round of events. False when `deadline` came first.
   bool step(std::optional<Clock::time_point> deadline) {
-    std::array<pollfd, 6> set{pollfd{process_.get(), POLLIN, 0},
+    std::array<pollfd, 6> set{pollfd{process_.get(), end_of_process(), 0},
                               pollfd{out_pipe_.get(), POLLIN, 0},
                               pollfd{err_pipe_.get(), POLLIN, 0},
                               pollfd{in_pipe_.get(), 0, 0},
@@ -264,12 +268,19 @@ class BasicChild {
     }
   }
 
+  /// False in a process that was forked from the one that started the command.
+  [[nodiscard]] bool made_here() const noexcept { return made_by_ == os::Kernel::call(SYS_getpid); }
+
+  /// What to poll `process_` for. In a pid namespace the command is another's child, and its status is there when it
+  /// has been reaped, which poll tells as POLLHUP without being asked.
+  [[nodiscard]] short end_of_process() const noexcept { return in_namespace_ ? 0 : POLLIN; }
+
   /// The keeper is gone and everything with it, or in a pid namespace the command itself.
   void reap() noexcept {
     os::WaitStatus status;
-    long result = os::wait_for<K>(process_.get(), false, status);
+    const long result = in_namespace_ ? os::exit_information<K>(process_.get(), status)
+                                      : os::wait_for<K>(process_.get(), false, status);
     if (result == -EAGAIN) return;
-    if (result < 0) result = os::exit_information<K>(process_.get(), status);
     process_.reset();
     held_ = {};
     in_pipe_.reset();
@@ -284,7 +295,7 @@ class BasicChild {
   }
 
   void wait_for_process(Clock::time_point deadline) noexcept {
-    pollfd event{process_.get(), POLLIN, 0};
+    pollfd event{process_.get(), end_of_process(), 0};
     if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) > 0) reap();
   }
 
@@ -299,11 +310,12 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command is this program's child, in a pid namespace of its own, and there is no keeper
+  bool in_namespace_;  ///< the command is in a pid namespace of its own, and there is no keeper
   Capture out_;
   Capture err_;
   Clock::time_point begun_;
   Clock::time_point last_output_;
+  long made_by_ = os::Kernel::call(SYS_getpid);
   bool running_ = false;  ///< some process of the command may be
   long keeper_pid_ = 0;
   os::BasicFd<K> process_;  ///< the keeper, or in a pid namespace the command itself

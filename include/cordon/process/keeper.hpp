@@ -8,11 +8,12 @@
 // The keeper is the parent of the command and the reaper of everything that the command leaves behind, so that no
 // descendant gets away by setsid or by a double fork, and it ends all of them when this program dies.
 //
-// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of this
-// program, and what stands between is a process that enters the namespace, clones the command, and is gone. That takes
-// a kernel that tells how a command ended which another part of this program waited for (Linux 6.15): before, the
-// keeper stays.
+// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of the
+// namespace's first process, which every other process in there comes to be as well; what stands between are two
+// processes that enter the namespace, clone the command, and are gone. That takes a kernel that tells how a process
+// ended which is no child (Linux 6.15): before, the keeper stays.
 
+#include <poll.h>
 #include <sys/prctl.h>
 
 #include <array>
@@ -27,7 +28,8 @@
 #include <vector>
 
 // The keeper runs beside a thread of this program with that thread's own thread-local storage: a sanitizer must not
-// leave a single call in it. GCC does with no_sanitize, Clang needs to be told by a name that GCC does not know.
+// leave a single call in it. GCC does with no_sanitize, Clang needs to be told by a name that GCC does not know. The
+// thread may end earlier and take that storage with it, so nothing may look for a stack protector's value there either.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 
@@ -60,7 +62,8 @@ namespace detail {
 /// execve along `candidates` (null-terminated). Returns only on failure, with the errno that describes it best: a
 /// program that exists and can't be executed says more than a directory that does not have it.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 exec_first(const char* const* candidates, const char* const* argv, const char* const* environment) noexcept {
   int error = ENOENT;
   for (; *candidates != nullptr; ++candidates) {
@@ -94,7 +97,8 @@ struct ChildView {
 
 /// The command's process, from clone to execve: makes the prepared calls, and reports the first that fails.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 child_main(void* raw) noexcept {
   auto* view = static_cast<ChildView*>(raw);
   for (std::size_t i = 0; i != view->count; ++i) {
@@ -114,8 +118,10 @@ child_main(void* raw) noexcept {
 
 /// The ids of a user namespace that the keeper has to write, in the forms of user_namespaces(7).
 struct IdMaps {
-  std::string users;
-  std::string groups;
+  const char* users = nullptr;
+  std::size_t users_size = 0;
+  const char* groups = nullptr;
+  std::size_t groups_size = 0;
 };
 
 /// What the keeper reads, and what it answers. The answers may be read when it has rung or is gone.
@@ -138,7 +144,8 @@ struct KeeperView {
 
 /// The namespaces that the process behind `pidfd` is in. 0, or -errno.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) long
 enter_namespaces(int pidfd) noexcept {
   return K::call(SYS_setns, pidfd, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
 }
@@ -154,7 +161,8 @@ inline constexpr const char* children_file = "/proc/thread-self/children";
 /// Sends SIGKILL to every child of the calling process that `list` shows. None of the numbers can have become another
 /// process's: only the caller reaps them.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
 kill_children(int list) noexcept {
   char text[4096];
   long offset = 0;
@@ -175,15 +183,17 @@ kill_children(int list) noexcept {
 }
 
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void ring(
-    int bell) noexcept {
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
+ring(int bell) noexcept {
   const std::uint64_t once = 1;
   K::call(SYS_write, bell, os::arg(&once), sizeof once);
 }
 
 /// Reaps every child that has ended. False when there is none left, running or not.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) bool
 reap_children(KeeperView* view) noexcept {
   constexpr long any = 0;  // P_ALL
   while (true) {
@@ -205,7 +215,8 @@ reap_children(KeeperView* view) noexcept {
 
 /// True when the command has ended and nobody has reaped it yet.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) bool
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) bool
 has_ended(long pid) noexcept {
   constexpr long by_pid = 1;  // P_PID
   siginfo_t info;
@@ -216,7 +227,8 @@ has_ended(long pid) noexcept {
 
 /// Writes `text` to /proc/PID/NAME. 0, or -errno.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) long
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) long
 write_proc(int pid, const char* name, const char* text, std::size_t size) noexcept {
   char path[64] = "/proc/";
   char digits[12];
@@ -235,12 +247,13 @@ write_proc(int pid, const char* name, const char* text, std::size_t size) noexce
 
 /// Maps the ids of the command's user namespace, and lets it go on. When that fails the command is ended.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
 map_ids(KeeperView* view) noexcept {
   const IdMaps* maps = view->maps;
   long result = write_proc<K>(view->pid, "setgroups", "deny", 4);
-  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users.data(), maps->users.size());
-  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups.data(), maps->groups.size());
+  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users, maps->users_size);
+  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups, maps->groups_size);
   if (result >= 0) result = K::call(SYS_write, view->mapped, os::arg("m"), 1);
   if (result >= 0) return;
   view->child.stage = Stage::user_namespace;
@@ -250,11 +263,12 @@ map_ids(KeeperView* view) noexcept {
 
 /// The keeper, from clone to exit. Every signal is blocked when it begins.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 keeper_main(void* raw) noexcept {
   auto* view = static_cast<KeeperView*>(raw);
   // This program may ignore the end of its children; the keeper may not.
-  const KernelSignalAction default_action;
+  static constexpr KernelSignalAction default_action{};
   long result = K::call(SYS_rt_sigaction, SIGCHLD, os::arg(&default_action), 0, sizeof default_action.mask);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
@@ -270,6 +284,11 @@ keeper_main(void* raw) noexcept {
   if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
   K::call(SYS_close_range, view->bell + 1, ~0U, 0);
 
+  // This program's end, told without a signal: one it may not send when it has other privileges by then.
+  const std::uint64_t every = ~0ULL;
+  pollfd events[2] = {
+      {static_cast<int>(K::call(SYS_pidfd_open, view->parent, 0)), POLLIN, 0},
+      {static_cast<int>(K::call(SYS_signalfd4, -1, os::arg(&every), sizeof every, O_CLOEXEC)), POLLIN, 0}};
   long list = -1;
   bool ending = K::call(SYS_getppid) != view->parent;
   bool told = false;
@@ -290,33 +309,61 @@ keeper_main(void* raw) noexcept {
     }
     // A process whose parent was killed becomes a child without a signal: look again soon.
     const timespec soon{0, 1'000'000};
+    const timespec now{0, 0};
     const std::uint64_t all = ~0ULL;
-    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, ending ? os::arg(&soon) : 0, sizeof all);
+    if (events[0].fd >= 0 && events[1].fd >= 0) {
+      K::call(SYS_ppoll, os::arg(events), 2, os::arg(ending ? &soon : nullptr), 0, 0);
+      if (events[0].revents != 0) {
+        ending = true;
+        events[1].fd = -1;
+      }
+    }
+    const timespec* limit = events[0].fd >= 0 && events[1].fd >= 0 ? &now : ending ? &soon : nullptr;
+    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, os::arg(limit), sizeof all);
     if (signal == end_request || K::call(SYS_getppid) != view->parent) ending = true;
   }
   K::call(SYS_exit_group, 0);
   return 0;
 }
 
-/// What the process reads that puts a command into namespaces, and what it answers.
+/// What the processes read that put a command into namespaces, and what they answer.
 struct EntryView {
   ChildView* child = nullptr;
   void* child_stack = nullptr;
+  void* passage_stack = nullptr;
   int namespaces = -1;  ///< the pidfd of a process in them
   int pidfd = -1;       ///< the command's, in this program's table
-  long pid = 0;         ///< the command's process, or -errno when it could not be cloned
+  long result = 0;      ///< -errno when it could not be cloned
 };
 
-/// That process, from clone to exit. It shares the descriptors of this program.
+/// The parent of the command, in the pid namespace. Its end makes the command a child of the namespace's first process.
+/// With a parent outside, a command could make siblings (CLONE_PARENT) that nobody knows of and only this program can
+/// reap: they would meet the next command while it still shares this program's memory.
 template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
+passage_main(void* raw) noexcept {
+  auto* view = static_cast<EntryView*>(raw);
+  view->result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PIDFD, view->child, &view->pidfd);
+  K::call(SYS_exit_group, 0);
+  return 0;
+}
+
+/// The process outside, from clone to exit. Both share the descriptors of this program, which waits for them.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) int
 entry_main(void* raw) noexcept {
   auto* view = static_cast<EntryView*>(raw);
-  long result = enter_namespaces<K>(view->namespaces);
-  if (result >= 0)
-    result =
-        K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT | CLONE_PIDFD, view->child, &view->pidfd);
-  view->pid = result;
+  view->result = enter_namespaces<K>(view->namespaces);
+  if (view->result >= 0) {
+    const long passage =
+        K::clone(passage_main<K>, view->passage_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, view, nullptr);
+    if (passage < 0)
+      view->result = passage;
+    else
+      os::reap<K>(passage);
+  }
   K::call(SYS_exit_group, 0);
   return 0;
 }
@@ -333,6 +380,7 @@ struct KeeperArea {
   std::vector<PreparedCall> calls;
   // Left as they are: nothing reads them before it has written.
   alignas(16) std::array<std::byte, 16384> keeper_stack;
+  alignas(16) std::array<std::byte, 4096> passage_stack;
   alignas(16) std::array<std::byte, 16384> child_stack;
 };
 

@@ -158,12 +158,12 @@ template <class K>
   view.namespaces = setup.namespaces;
   view.whole_tree = os::proc_lists_children<K>();
   if (!setup.user_map.empty()) {
-    area.maps = {setup.user_map, setup.group_map};
+    area.maps = {setup.user_map.data(), setup.user_map.size(), setup.group_map.data(), setup.group_map.size()};
     view.maps = &area.maps;
     view.mapped = setup.mapped;
   }
   EntryView& entry = area.entry;
-  entry = {&view.child, child_stack, setup.namespaces};
+  entry = {&view.child, child_stack, area.passage_stack.data() + area.passage_stack.size(), setup.namespaces};
   int pidfd = -1;
   long cloned = 0;
   {
@@ -176,8 +176,8 @@ template <class K>
   // Until the keeper has cloned, this thread and the keeper have one errno: nothing but the kernel is called.
   if (child.in_namespace_) {
     os::reap<K>(cloned);
-    view.pid = static_cast<int>(entry.pid);
     pidfd = entry.pidfd;
+    view.pid = static_cast<int>(entry.result < 0 ? entry.result : os::pid_behind<K>(pidfd));
   } else {
     child.keeper_pid_ = cloned;
   }
@@ -199,7 +199,7 @@ template <class K>
                                   RunnerFailure{std::string(name(Stage::user_namespace)), error, error_text(error)});
   }
   check(view.pid, "clone");
-  if (view.pid == 0) check(-ESRCH, "the process that keeps it was killed");
+  if (view.pid == 0 && !child.in_namespace_) check(-ESRCH, "the process that keeps it was killed");
   const Stage stage = view.child.stage;
   if (const int error = view.child.error; error == 0) {
     child.launch_->started();

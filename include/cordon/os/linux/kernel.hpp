@@ -24,7 +24,7 @@ namespace cordon::os {
 /// and is safe in a child that shares its parent's memory.
 struct Kernel {
   [[clang::disable_sanitizer_instrumentation]] static
-      __attribute__((no_sanitize("address", "undefined", "thread"))) long
+      __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector)) long
       call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
 #if defined(__x86_64__) && defined(__LP64__)
     long result = 0;
@@ -55,7 +55,7 @@ struct Kernel {
   /// clone(2) through the C library, with a stack of our own for the child. Returns the pid, or -errno.
   /// With CLONE_PIDFD or CLONE_PARENT_SETTID `answer` gets the pidfd or the pid.
   [[clang::disable_sanitizer_instrumentation]] static
-      __attribute__((no_sanitize("address", "undefined", "thread"))) long
+      __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector)) long
       clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* answer) noexcept {
     const int saved = errno;
 #if defined(__GLIBC__)

@@ -239,7 +239,8 @@ inline void make_below(const std::string& base, std::string_view name, bool dire
   return 0;
 }
 
-/// A directory that only this user can enter, removed with all it holds when it goes out of scope.
+/// A directory that only this user can enter, removed with all it holds when it goes out of scope: but not by a process
+/// that was forked meanwhile, for as long as its maker is there.
 class PrivateDirectory {
  public:
   /// Made below the first of `parents` that takes it; `path()` is empty when none does.
@@ -252,7 +253,7 @@ class PrivateDirectory {
     }
   }
   ~PrivateDirectory() {
-    if (path_.empty()) return;
+    if (path_.empty() || (maker_ != ::getpid() && Kernel::call(SYS_kill, maker_, 0) != -ESRCH)) return;
     {
       const Fd directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (directory) detail::remove_content(directory.get(), 0);
@@ -265,6 +266,7 @@ class PrivateDirectory {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  pid_t maker_ = ::getpid();
   std::string path_;
 };
 

@@ -59,35 +59,62 @@ template <class K>
   return 0;
 }
 
-/// How the process behind `pidfd` ended, also when somebody else reaped it. 0, or -errno: Linux before 6.15 can't tell.
-/// Source: PIDFD_GET_INFO in the kernel's uapi/linux/pidfd.h.
+namespace detail {
+/// The kernel's struct pidfd_info, in the first form that tells how a process ended.
+struct ProcessInformation {
+  std::uint64_t mask = 0;
+  std::uint64_t cgroup = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t ids[10] = {};
+  std::int32_t exit_code = 0;
+};
+static_assert(sizeof(ProcessInformation) == 64);
+
+inline constexpr std::uint64_t told_pid = 1U << 0U;   // PIDFD_INFO_PID
+inline constexpr std::uint64_t told_exit = 1U << 3U;  // PIDFD_INFO_EXIT
+
+template <class K>
+[[nodiscard]] long ask_pidfd(int pidfd, std::uint64_t what, ProcessInformation& answer) noexcept {
+  constexpr long get_info = _IOWR(0xff, 11, char[64]);
+  answer.mask = what;
+  const long result = K::call(SYS_ioctl, pidfd, get_info, arg(&answer));
+  if (result < 0) return result;
+  return (answer.mask & what) == what ? 0 : -ENODATA;
+}
+}  // namespace detail
+
+/// How the process behind `pidfd` ended, once it has been reaped, by whomever. 0, or -errno: Linux before 6.15 can't
+/// tell. Source: PIDFD_GET_INFO in the kernel's uapi/linux/pidfd.h.
 template <class K>
 [[nodiscard]] long exit_information(int pidfd, WaitStatus& status) noexcept {
-  struct {
-    std::uint64_t mask = 1U << 3U;  // PIDFD_INFO_EXIT
-    std::uint64_t cgroup = 0;
-    std::uint32_t ids[11] = {};
-    std::int32_t exit_code = 0;
-  } info;
-  static_assert(sizeof info == 64);
-  constexpr long get_info = _IOWR(0xff, 11, char[64]);
-  const long result = K::call(SYS_ioctl, pidfd, get_info, arg(&info));
+  detail::ProcessInformation info;
+  const long result = detail::ask_pidfd<K>(pidfd, detail::told_exit, info);
   if (result < 0) return result;
-  if ((info.mask & 1U << 3U) == 0) return -ENODATA;
   status.signalled = WIFSIGNALED(info.exit_code);
   status.value = status.signalled ? WTERMSIG(info.exit_code) : WEXITSTATUS(info.exit_code);
   return 0;
 }
 
-/// Waits for a child that has nothing to tell, and reaps it.
+/// The number of the process behind `pidfd` for this process; 0 when it has been reaped. Since Linux 6.13.
 template <class K>
-void reap(long pid) noexcept {
+[[nodiscard]] long pid_behind(int pidfd) noexcept {
+  detail::ProcessInformation info;
+  return detail::ask_pidfd<K>(pidfd, detail::told_pid, info) < 0 ? 0 : static_cast<long>(info.pid);
+}
+
+/// Waits for a child that has nothing to tell, and reaps it. For processes that share memory, too.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) void
+reap(long pid) noexcept {
   constexpr long by_pid = 1;  // P_PID
-  (void)retry<K>(SYS_waitid, by_pid, pid, 0, WEXITED | __WALL, 0);
+  while (K::call(SYS_waitid, by_pid, pid, 0, WEXITED | __WALL, 0) == -EINTR) {
+  }
 }
 
 namespace detail {
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"))) inline int
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) inline int
 exit_at_once(void*) noexcept {
   Kernel::call(SYS_exit_group, 0);
   return 0;
