@@ -68,25 +68,21 @@ class BasicChild {
   /// Sends SIGTERM to every process of the command.
   void terminate() {
     if (!running_) return;
-    if (in_namespace_) {
-      if (process_) os::send_signal<K>(process_.get(), SIGTERM);
-      os::signal_descendants<K>(pid(), SIGTERM, 0);
-      os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
-    } else {
+    if (process_ && kept_) {
       os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
+    } else if (process_) {
+      os::send_signal<K>(process_.get(), SIGTERM);
+      os::signal_descendants<K>(pid(), SIGTERM, 0);
     }
+    if (in_namespace_) os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
   }
 
   /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
   void kill() noexcept {
     if (!running_) return;
     if (!killed_) killed_ = Clock::now();
-    if (!in_namespace_) {
-      os::send_signal<K>(process_.get(), detail::end_request);
-      return;
-    }
-    if (process_) os::send_signal<K>(process_.get(), SIGKILL);
-    launch_->end_namespace();
+    if (process_) os::send_signal<K>(process_.get(), kept_ ? detail::end_request : SIGKILL);
+    if (in_namespace_) launch_->end_namespace();
   }
 
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
@@ -111,7 +107,8 @@ class BasicChild {
       : area_(new detail::KeeperArea),
         launch_(std::move(launch)),
         options_(std::move(options)),
-        in_namespace_(launch_->setup().namespaces >= 0 && os::tells_exit_of_reaped()),
+        in_namespace_(launch_->setup().namespaces >= 0),
+        kept_(!in_namespace_ || !os::tells_exit_of_reaped()),
         out_(options_.max_output),
         err_(options_.max_output),
         begun_(Clock::now()),
@@ -137,9 +134,9 @@ class BasicChild {
                      std::move(out_),
                      std::move(err_),
                      Clock::now() - begun_,
-                     launch_->setup().namespaces >= 0 ? TreeKeeper::pid_namespace
-                     : view.whole_tree                ? TreeKeeper::subreaper
-                                                      : TreeKeeper::process_group,
+                     in_namespace_     ? TreeKeeper::pid_namespace
+                     : view.whole_tree ? TreeKeeper::subreaper
+                                       : TreeKeeper::process_group,
                      view.outlived};
   }
 
@@ -257,14 +254,14 @@ class BasicChild {
   void hear_bell() {
     std::uint64_t rings = 0;
     (void)os::read_some<K>(bell_.get(), std::as_writable_bytes(std::span(&rings, 1)));
-    if (area_->view.over && !over_) {
+    if (!in_namespace_ && area_->view.over && !over_) {
       over_ = Clock::now();
       held_ = {};
       in_pipe_.reset();
     }
   }
 
-  /// The keeper is gone and everything with it, or in a pid namespace the command itself.
+  /// The keeper is gone and everything with it, or in a pid namespace the command alone.
   void reap() noexcept {
     os::WaitStatus status;
     long result = os::wait_for<K>(process_.get(), false, status);
@@ -276,8 +273,10 @@ class BasicChild {
     running_ = false;
     if (!in_namespace_) return;
     detail::KeeperView& view = area_->view;
-    view.over = result == 0;
-    view.status = status;
+    if (!kept_) {
+      view.over = result == 0;
+      view.status = status;
+    }
     view.outlived = launch_->left_running();
     over_ = Clock::now();
     running_ = view.outlived != 0;
@@ -299,14 +298,15 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command is this program's child, in a pid namespace of its own, and there is no keeper
+  bool in_namespace_;  ///< the command is in a pid namespace of its own, whose first process gets what it leaves
+  bool kept_;          ///< its parent is a keeper; else it is this program's own child
   Capture out_;
   Capture err_;
   Clock::time_point begun_;
   Clock::time_point last_output_;
   bool running_ = false;  ///< some process of the command may be
   long keeper_pid_ = 0;
-  os::BasicFd<K> process_;  ///< the keeper, or in a pid namespace the command itself
+  os::BasicFd<K> process_;  ///< the keeper, or without one the command itself
   os::BasicFd<K> bell_;
   std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
   os::BasicFd<K> in_pipe_;
