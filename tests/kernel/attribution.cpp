@@ -518,6 +518,20 @@ TEST_CASE("A program that changed its user and is killed leaves no command behin
   end_those_who_run(token);
 }
 
+TEMPLATE_LIST_TEST_CASE("What a command leaves in a session of its own is counted, and heard within the drain limit",
+                        "[attribution]", Confinements) {
+  const Place place;
+  // With bubblewrap all is gone together with the command.
+  if (own_processes<TestType> || !usable<TestType>(place)) return;
+  cordon::process::RunOptions options = plain_options();
+  options.drain_limit = std::chrono::seconds(10);
+  const cordon::RunResult result =
+      harness<TestType>().run(policy_for<typename TestType::Mode>(place.workspace()),
+                              cordon::shell("setsid sh -c 'sleep 1; echo late' & sleep 0.3; echo early"), options);
+  CHECK(result.out.text() == "early\nlate\n");
+  CHECK(result.outlived >= 1);
+}
+
 TEMPLATE_LIST_TEST_CASE("A caller that ignores SIGCHLD gets the right result", "[attribution]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;

@@ -89,14 +89,23 @@ TEMPLATE_LIST_TEST_CASE("A backend with mounts has namespaces ready, and bubblew
   using cordon::process::TreeKeeper;
   const auto result = harness<TestType>().run(policy_for<typename TestType::Mode>(place.workspace()),
                                               cordon::shell("setsid sleep 600 & exit 0"), plain_options());
-  CHECK(result.tree == (Facts<TestType>::own_namespaces ? TreeKeeper::pid_namespace : TreeKeeper::subreaper));
+  CHECK(result.tree == (Facts<TestType>::own_namespaces() ? TreeKeeper::pid_namespace : TreeKeeper::subreaper));
   CHECK((result.outlived >= 1 || own_processes<TestType>));
 }
 
-TEMPLATE_LIST_TEST_CASE("No two commands are in the same namespaces at the same time, so none can trace the other",
-                        "[review]", Confinements) {
+TEMPLATE_LIST_TEST_CASE("No command can trace another", "[review]", Confinements) {
   const Place place;
-  if (!Facts<TestType>::own_namespaces || !usable<TestType>(place)) return;
+  if (!usable<TestType>(place)) return;
+  const auto other =
+      cordon::process::spawn(harness<TestType>().confine(policy_for<typename TestType::Mode>(place.workspace()),
+                                                         cordon::Argv({"/bin/sleep", "600"})),
+                             plain_options());
+  CHECK(run_under<TestType>(place, payload("trace", {std::to_string(other.pid())})).status == 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("No two commands are in the same namespaces at the same time", "[review]", Confinements) {
+  const Place place;
+  if (!Facts<TestType>::own_namespaces() || !usable<TestType>(place)) return;
   const auto confined = harness<TestType>().confine(policy_for<typename TestType::Mode>(place.workspace()),
                                                     cordon::Argv({"/bin/sleep", "600"}));
   const auto namespaces_of = [](cordon::process::Child& child) {
@@ -112,6 +121,7 @@ TEMPLATE_LIST_TEST_CASE("No two commands are in the same namespaces at the same 
   ours.merge(namespaces_of(second));
   CHECK(ours.size() == 2 * count);
 }
+
 TEST_CASE("Landlock grants no TMPDIR that a symlink leads to", "[review]") {
   using Subject = Under<cordon::Landlock, cordon::WorkspaceWrite>;
   Place place;

@@ -5,6 +5,7 @@
 // change, and running a payload under each backend and mode.
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -74,6 +75,17 @@ template <class U>
          cordon::os::landlock::abi<cordon::os::Kernel>() >= 6;
 }
 
+/// Whether this user can have namespaces of its own.
+[[nodiscard]] inline bool can_have_namespaces() {
+  static const bool can = [] {
+    const pid_t pid = ::fork();
+    if (pid == 0) ::_exit(::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? 0 : 1);
+    int status = 1;
+    return ::waitpid(pid, &status, 0) == pid && status == 0;
+  }();
+  return can;
+}
+
 /// What a backend gives or lacks beside the file effects. Each is said in docs/security-model.md.
 template <class U>
 struct Facts {
@@ -83,9 +95,11 @@ struct Facts {
   static constexpr bool devices_in_roots = landlock_alone<U>;  ///< a node that uid 0 put into a root can be opened
   static constexpr bool keeps_override = !own_processes<U>;    ///< uid 0 keeps CAP_DAC_OVERRIDE
   /// cordon's own spawn puts it into a pid namespace where nobody can mount, so that it needs no filter for that.
-  static constexpr bool own_namespaces = !own_processes<U> && !landlock_alone<U>;
+  [[nodiscard]] static bool own_namespaces() {
+    return !own_processes<U> && !landlock_alone<U> && can_have_namespaces();
+  }
   [[nodiscard]] static bool scoped() { return scopes<U>(); }  ///< signals and abstract sockets stop at the sandbox
-  [[nodiscard]] static bool hides_processes() { return own_processes<U> || own_namespaces || scopes<U>(); }
+  [[nodiscard]] static bool hides_processes() { return own_processes<U> || own_namespaces() || scopes<U>(); }
   [[nodiscard]] static bool guards_first_process() {  ///< without its guard, bubblewrap's own pid 1 is in reach
     return !own_processes<U> || cordon::os::landlock::abi<cordon::os::Kernel>() >= 2;
   }

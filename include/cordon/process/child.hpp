@@ -73,24 +73,21 @@ class BasicChild {
   /// Sends SIGTERM to every process of the command.
   void terminate() {
     if (!running_ || !made_here()) return;
-    if (in_namespace_) {
-      os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
-    } else {
-      os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
-    }
+    if (process_ && kept_) os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
+    if (in_namespace_) os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
   }
 
   /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
   void kill() noexcept {
     if (!running_ || !made_here()) return;
     if (!killed_) killed_ = Clock::now();
-    if (!in_namespace_) {
+    if (process_ && kept_) {
       // A program that gave its privileges away meanwhile may not, and has nothing to wait for.
       if (os::send_signal<K>(process_.get(), detail::end_request) == -EPERM) *killed_ -= end_limit;
-      return;
+    } else if (process_) {
+      os::send_signal<K>(process_.get(), SIGKILL);
     }
-    if (process_) os::send_signal<K>(process_.get(), SIGKILL);
-    launch_->end_namespace();
+    if (in_namespace_) launch_->end_namespace();
   }
 
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
@@ -115,7 +112,8 @@ class BasicChild {
       : area_(new detail::KeeperArea),
         launch_(std::move(launch)),
         options_(std::move(options)),
-        in_namespace_(launch_->setup().namespaces >= 0 && os::tells_exit_of_reaped()),
+        in_namespace_(launch_->setup().namespaces >= 0),
+        kept_(!in_namespace_ || !os::tells_exit_of_reaped()),
         out_(options_.max_output),
         err_(options_.max_output),
         begun_(Clock::now()),
@@ -141,9 +139,9 @@ class BasicChild {
                      std::move(out_),
                      std::move(err_),
                      Clock::now() - begun_,
-                     launch_->setup().namespaces >= 0 ? TreeKeeper::pid_namespace
-                     : view.whole_tree                ? TreeKeeper::subreaper
-                                                      : TreeKeeper::process_group,
+                     in_namespace_     ? TreeKeeper::pid_namespace
+                     : view.whole_tree ? TreeKeeper::subreaper
+                                       : TreeKeeper::process_group,
                      view.outlived};
   }
 
@@ -155,7 +153,7 @@ class BasicChild {
       return now >= at;
     };
     const Limits& limits = options_.limits;
-    if (over_ && in_namespace_) {
+    if (over_ && in_namespace_ && !process_) {
       if (launch_->left_running() == 0) {
         running_ = false;
         return next;
@@ -271,15 +269,15 @@ class BasicChild {
   /// False in a process that was forked from the one that started the command.
   [[nodiscard]] bool made_here() const noexcept { return made_by_ == os::Kernel::call(SYS_getpid); }
 
-  /// What to poll `process_` for. In a pid namespace the command is another's child, and its status is there when it
+  /// What to poll `process_` for. Without a keeper the command is another's child, and its status is there when it
   /// has been reaped, which poll tells as POLLHUP without being asked.
-  [[nodiscard]] short end_of_process() const noexcept { return in_namespace_ ? 0 : POLLIN; }
+  [[nodiscard]] short end_of_process() const noexcept { return kept_ ? POLLIN : 0; }
 
-  /// The keeper is gone and everything with it, or in a pid namespace the command itself.
+  /// The keeper is gone and everything with it, or without one the command itself.
   void reap() noexcept {
     os::WaitStatus status;
-    const long result = in_namespace_ ? os::exit_information<K>(process_.get(), status)
-                                      : os::wait_for<K>(process_.get(), false, status);
+    const long result =
+        kept_ ? os::wait_for<K>(process_.get(), false, status) : os::exit_information<K>(process_.get(), status);
     if (result == -EAGAIN) return;
     process_.reset();
     held_ = {};
@@ -287,11 +285,14 @@ class BasicChild {
     running_ = false;
     if (!in_namespace_) return;
     detail::KeeperView& view = area_->view;
-    view.over = result == 0;
-    view.status = status;
-    view.outlived = launch_->left_running();
-    over_ = Clock::now();
-    running_ = view.outlived != 0;
+    if (!kept_) {
+      view.over = result == 0;
+      view.status = status;
+    }
+    const std::uint32_t left = launch_->left_running();
+    view.outlived += left;
+    if (!over_) over_ = Clock::now();
+    running_ = left != 0;
   }
 
   void wait_for_process(Clock::time_point deadline) noexcept {
@@ -310,7 +311,8 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command is in a pid namespace of its own, and there is no keeper
+  bool in_namespace_;  ///< the command is in a pid namespace of its own, whose first process gets what it leaves
+  bool kept_;          ///< its parent is a keeper; else it is a child of that first process
   Capture out_;
   Capture err_;
   Clock::time_point begun_;
@@ -318,7 +320,7 @@ class BasicChild {
   long made_by_ = os::Kernel::call(SYS_getpid);
   bool running_ = false;  ///< some process of the command may be
   long keeper_pid_ = 0;
-  os::BasicFd<K> process_;  ///< the keeper, or in a pid namespace the command itself
+  os::BasicFd<K> process_;  ///< the keeper, or without one the command itself
   os::BasicFd<K> bell_;
   std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
   os::BasicFd<K> in_pipe_;

@@ -158,6 +158,14 @@ inline constexpr int parent_changed = SIGUSR2;
 /// The keeper's children, as the kernel lists them; see proc(5).
 inline constexpr const char* children_file = "/proc/thread-self/children";
 
+/// The list of the calling process's children, or -errno.
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) long
+open_children() noexcept {
+  return K::call(SYS_openat, AT_FDCWD, os::arg(children_file), O_RDONLY | O_CLOEXEC);
+}
+
 /// Sends SIGKILL to every child of the calling process that `list` shows. None of the numbers can have become another
 /// process's: only the caller reaps them.
 template <class K>
@@ -272,7 +280,12 @@ keeper_main(void* raw) noexcept {
   long result = K::call(SYS_rt_sigaction, SIGCHLD, os::arg(&default_action), 0, sizeof default_action.mask);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
-  if (result >= 0 && view->namespaces >= 0) result = enter_namespaces<K>(view->namespaces);
+  // In the namespaces there is another /proc, which does not know the keeper, whom a command can still give a child.
+  long list = -1;
+  if (result >= 0 && view->namespaces >= 0) {
+    list = open_children<K>();
+    result = list < 0 ? list : enter_namespaces<K>(view->namespaces);
+  }
   if (result >= 0)
     result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags,
                       &view->child, &view->pid);
@@ -281,15 +294,15 @@ keeper_main(void* raw) noexcept {
     K::call(SYS_exit_group, 0);
   }
   if (view->maps != nullptr) map_ids<K>(view);
+  if (list >= 0) list = K::call(SYS_dup3, list, view->bell + 1, O_CLOEXEC);
   if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
-  K::call(SYS_close_range, view->bell + 1, ~0U, 0);
+  K::call(SYS_close_range, view->bell + (list >= 0 ? 2 : 1), ~0U, 0);
 
   // This program's end, told without a signal: one it may not send when it has other privileges by then.
   const std::uint64_t every = ~0ULL;
   pollfd events[2] = {
       {static_cast<int>(K::call(SYS_pidfd_open, view->parent, 0)), POLLIN, 0},
       {static_cast<int>(K::call(SYS_signalfd4, -1, os::arg(&every), sizeof every, O_CLOEXEC)), POLLIN, 0}};
-  long list = -1;
   bool ending = K::call(SYS_getppid) != view->parent;
   bool told = false;
   while (true) {
@@ -301,7 +314,7 @@ keeper_main(void* raw) noexcept {
       ring<K>(view->bell);
     }
     if (ending && view->whole_tree) {
-      if (list < 0) list = K::call(SYS_openat, AT_FDCWD, os::arg(children_file), O_RDONLY | O_CLOEXEC);
+      if (list < 0) list = open_children<K>();
       if (list >= 0)
         kill_children<K>(static_cast<int>(list));
       else

@@ -103,7 +103,7 @@ template <class K>
   // Open in the child until execve, and nowhere else for long: its end tells that the child has started or failed.
   os::FdPair<K> start = make_pipe();
   start.write = lift(start.write);
-  if (!child.in_namespace_ || child.options_.limits.stop.stop_possible())
+  if (child.kept_ || child.options_.limits.stop.stop_possible())
     child.bell_ = os::BasicFd<K>(check(os::make_event<K>(), "making an event descriptor"));
   std::vector<os::BasicFd<K>> extra;
   for (int fd : setup.descriptors)
@@ -136,7 +136,7 @@ template <class K>
   }
   plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));
   // If the keeper is killed, so is the command. After the confinement, since a change of privileges undoes it.
-  if (!child.in_namespace_) plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  if (child.kept_) plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
   if (!setup.executes) plan(Stage::descriptors, SYS_close_range, 0, std::numeric_limits<int>::max(), 0);
 
@@ -168,18 +168,17 @@ template <class K>
   long cloned = 0;
   {
     const os::BlockAllSignals<K> blocked;
-    cloned = child.in_namespace_
-                 ? K::clone(entry_main<K>, keeper_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &entry, nullptr)
-                 : K::clone(keeper_main<K>, keeper_stack, CLONE_VM | CLONE_PIDFD, &view, &pidfd);
+    cloned = child.kept_ ? K::clone(keeper_main<K>, keeper_stack, CLONE_VM | CLONE_PIDFD, &view, &pidfd)
+                         : K::clone(entry_main<K>, keeper_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &entry, nullptr);
   }
   check(cloned, "clone");
   // Until the keeper has cloned, this thread and the keeper have one errno: nothing but the kernel is called.
-  if (child.in_namespace_) {
+  if (child.kept_) {
+    child.keeper_pid_ = cloned;
+  } else {
     os::reap<K>(cloned);
     pidfd = entry.pidfd;
     view.pid = static_cast<int>(entry.result < 0 ? entry.result : os::pid_behind<K>(pidfd));
-  } else {
-    child.keeper_pid_ = cloned;
   }
   child.process_ = os::BasicFd<K>(pidfd);
   child.running_ = pidfd >= 0;
