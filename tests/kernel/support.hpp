@@ -78,10 +78,11 @@ template <class U>
 /// Whether this user can have namespaces of its own.
 [[nodiscard]] inline bool can_have_namespaces() {
   static const bool can = [] {
-    const pid_t pid = ::fork();
-    if (pid == 0) ::_exit(::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? 0 : 1);
+    // Not fork and unshare: the kernel refuses that to a process with threads, such as a sanitizer has.
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+    if (pid == 0) ::_exit(0);
     int status = 1;
-    return ::waitpid(pid, &status, 0) == pid && status == 0;
+    return pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
   }();
   return can;
 }

@@ -321,8 +321,8 @@ keeper_main(void* raw) noexcept {
         view->whole_tree = false;
     }
     // A process whose parent was killed becomes a child without a signal: look again soon.
-    const timespec soon{0, 1'000'000};
-    const timespec now{0, 0};
+    static constexpr timespec soon{0, 1'000'000};
+    static constexpr timespec now{0, 0};
     const std::uint64_t all = ~0ULL;
     if (events[0].fd >= 0 && events[1].fd >= 0) {
       K::call(SYS_ppoll, os::arg(events), 2, os::arg(ending ? &soon : nullptr), 0, 0);
