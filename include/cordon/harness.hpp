@@ -159,19 +159,18 @@ class Harness {
       else
         return ending;
     };
-    RunResult result{.mode = mode,
+    return RunResult{.mode = mode,
                      .backend = {},
                      .enforcement = {},
                      .ending = std::visit(command_ending, done.ending),
                      .out = std::move(done.out),
                      .err = std::move(done.err),
+                     .elapsed = done.elapsed,
+                     .tree = done.tree,
+                     .outlived = done.outlived,
                      .denials = {},
                      .best_effort = {},
                      .shared_temp = {}};
-    result.elapsed = done.elapsed;
-    result.tree = done.tree;
-    result.outlived = done.outlived;
-    return result;
   }
 
   B backend_;

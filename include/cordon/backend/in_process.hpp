@@ -378,9 +378,7 @@ class Writer {
     grant(std::string(sink), ll::read_rights | ll::write_file | ll::truncate | ll::ioctl_dev, true);
   // A root is granted where it was resolved to, never where a symlink leads that was put there since.
   for (const std::string& root : writable_roots(job)) {
-    const long opened =
-        K::call(os::openat2_number, AT_FDCWD, os::arg(root.c_str()), os::arg(&os::exact_path), sizeof os::exact_path);
-    const long result = ll::grant_opened<K>(ruleset.get(), opened, writing & handled);
+    const long result = ll::grant_opened<K>(ruleset.get(), os::open_exactly<K>(root.c_str()), writing & handled);
     if (result >= 0 || failed != 0) continue;
     failed = result;
     refused = root;

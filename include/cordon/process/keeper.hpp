@@ -203,11 +203,10 @@ template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) bool
 reap_children(KeeperView* view) noexcept {
-  constexpr long any = 0;  // P_ALL
   while (true) {
     siginfo_t info;
     info.si_pid = 0;
-    const long result = K::call(SYS_waitid, any, 0, os::arg(&info), WEXITED | WNOHANG | __WALL, 0);
+    const long result = K::call(SYS_waitid, P_ALL, 0, os::arg(&info), WEXITED | WNOHANG | __WALL, 0);
     if (result == -EINTR) continue;
     if (result < 0) return false;
     if (info.si_pid == 0) return true;
@@ -226,10 +225,9 @@ template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) bool
 has_ended(long pid) noexcept {
-  constexpr long by_pid = 1;  // P_PID
   siginfo_t info;
   info.si_pid = 0;
-  return K::call(SYS_waitid, by_pid, pid, os::arg(&info), WEXITED | WNOHANG | WNOWAIT | __WALL, 0) == 0 &&
+  return K::call(SYS_waitid, P_PID, pid, os::arg(&info), WEXITED | WNOHANG | WNOWAIT | __WALL, 0) == 0 &&
          info.si_pid != 0;
 }
 
@@ -299,7 +297,7 @@ keeper_main(void* raw) noexcept {
   K::call(SYS_close_range, view->bell + (list >= 0 ? 2 : 1), ~0U, 0);
 
   // This program's end, told without a signal: one it may not send when it has other privileges by then.
-  const std::uint64_t every = ~0ULL;
+  static constexpr std::uint64_t every = ~0ULL;
   pollfd events[2] = {
       {static_cast<int>(K::call(SYS_pidfd_open, view->parent, 0)), POLLIN, 0},
       {static_cast<int>(K::call(SYS_signalfd4, -1, os::arg(&every), sizeof every, O_CLOEXEC)), POLLIN, 0}};
@@ -323,7 +321,6 @@ keeper_main(void* raw) noexcept {
     // A process whose parent was killed becomes a child without a signal: look again soon.
     static constexpr timespec soon{0, 1'000'000};
     static constexpr timespec now{0, 0};
-    const std::uint64_t all = ~0ULL;
     if (events[0].fd >= 0 && events[1].fd >= 0) {
       K::call(SYS_ppoll, os::arg(events), 2, os::arg(ending ? &soon : nullptr), 0, 0);
       if (events[0].revents != 0) {
@@ -332,7 +329,7 @@ keeper_main(void* raw) noexcept {
       }
     }
     const timespec* limit = events[0].fd >= 0 && events[1].fd >= 0 ? &now : ending ? &soon : nullptr;
-    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&all), 0, os::arg(limit), sizeof all);
+    const long signal = K::call(SYS_rt_sigtimedwait, os::arg(&every), 0, os::arg(limit), sizeof every);
     if (signal == end_request || K::call(SYS_getppid) != view->parent) ending = true;
   }
   K::call(SYS_exit_group, 0);

@@ -4,7 +4,6 @@
 // Starting a command and following it to its end. There are two ways in, and both are typed: a ConfinedArgv that a
 // backend made, or an UnconfinedArgv that a Policy<DangerFullAccess> let go.
 
-#include <algorithm>
 #include <concepts>
 #include <cordon/confined.hpp>
 #include <cordon/detail/error_text.hpp>
@@ -15,10 +14,8 @@
 #include <cordon/process/keeper.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/options.hpp>
-#include <functional>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -156,7 +153,7 @@ template <class K>
   view.parent = K::call(SYS_getpid);
   view.bell = child.bell_.get();
   view.namespaces = setup.namespaces;
-  view.whole_tree = os::proc_lists_children<K>();
+  if (child.kept_) view.whole_tree = os::proc_lists_children<K>();
   if (!setup.user_map.empty()) {
     area.maps = {setup.user_map.data(), setup.user_map.size(), setup.group_map.data(), setup.group_map.size()};
     view.maps = &area.maps;

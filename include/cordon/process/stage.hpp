@@ -58,10 +58,10 @@ enum class Stage : std::uint16_t {
          stage == Stage::landlock;
 }
 
-/// What travels over a status pipe: from a child that could not exec, or from a runner.
+/// What travels over the status pipe of a runner.
 ///
-/// A runner sends `{exec, 0}` when everything is in place and only execve is left. So: no record, the runner died;
-/// `{exec, 0}` alone, the command ran; any record with an error, it did not.
+/// It sends `{exec, 0}` when everything is in place and only execve is left. So: no record, the runner died; `{exec,
+/// 0}` alone, the command ran; any record with an error, it did not.
 struct StatusRecord {
   std::uint32_t magic = expected_magic;
   Stage stage = Stage::runner;

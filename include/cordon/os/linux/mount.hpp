@@ -60,6 +60,12 @@ struct OpenHow {
 /// A path and nothing else: a symlink anywhere in it is refused with ELOOP.
 inline constexpr OpenHow exact_path{.flags = O_PATH | O_CLOEXEC, .resolve = 0x04 /* RESOLVE_NO_SYMLINKS */};
 
+/// A descriptor of exactly this path, or -errno; to be closed on exec, and good for nothing but naming it.
+template <class K>
+[[nodiscard]] long open_exactly(const char* path) noexcept {
+  return K::call(openat2_number, AT_FDCWD, arg(path), arg(&exact_path), sizeof exact_path);
+}
+
 /// True on Linux 5.12 and newer.
 template <class K>
 [[nodiscard]] bool has_mount_setattr() noexcept {

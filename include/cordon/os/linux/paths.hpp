@@ -230,7 +230,7 @@ inline void make_below(const std::string& base, std::string_view name, bool dire
 
 /// The device and inode at exactly this path; a symlink in it is refused. 0, or -errno.
 [[nodiscard]] inline long exact_identity(const std::string& path, std::string& identity) {
-  const long opened = Kernel::call(openat2_number, AT_FDCWD, arg(path.c_str()), arg(&exact_path), sizeof exact_path);
+  const long opened = open_exactly<Kernel>(path.c_str());
   if (opened < 0) return opened;
   const Fd file(opened);
   struct stat raw {};

@@ -107,8 +107,7 @@ template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) void
 reap(long pid) noexcept {
-  constexpr long by_pid = 1;  // P_PID
-  while (K::call(SYS_waitid, by_pid, pid, 0, WEXITED | __WALL, 0) == -EINTR) {
+  while (K::call(SYS_waitid, P_PID, pid, 0, WEXITED | __WALL, 0) == -EINTR) {
   }
 }
 
