@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 
-// What a confined spawn costs beside a plain one: posix_spawn, fork+exec, cordon in each composition, bubblewrap with
-// the reference profile. The contenders take turns in one run, so that the machine's mood hits all of them alike; what
-// is printed is the median of each and its ratio to posix_spawn's.
+// What a confined spawn costs beside a plain one: posix_spawn, cordon in each composition, then fork+exec and
+// bubblewrap with the reference profile. The contenders of a series take turns in one run, each round in another order,
+// so that the machine's mood and what the one before has left to be cleaned up hits all of them alike; what is printed
+// is the median of each and its ratio to posix_spawn's. Two series, since a fork makes the next write to each page of
+// this program dearer, and the kernel takes bubblewrap's namespaces apart while the next contender runs.
 //
 //   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
 
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +31,38 @@ using Clock = std::chrono::steady_clock;
 void wait_for_exit(pid_t pid) {
   int status = 0;
   if (::waitpid(pid, &status, 0) != pid || status != 0) std::abort();
+}
+
+struct Contender {
+  std::string name;
+  std::function<void()> once;
+  std::vector<double> microseconds;
+};
+
+/// Measures a series and prints it; the first contender is what the others are compared to.
+void measure(std::vector<Contender> contenders, int rounds) {
+  std::vector<Contender*> order;
+  for (Contender& contender : contenders) order.push_back(&contender);
+  std::minstd_rand random(1);
+  for (int round = -10; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (Contender* contender : order) {
+      const auto begun = Clock::now();
+      contender->once();
+      const std::chrono::duration<double, std::micro> taken = Clock::now() - begun;
+      if (round >= 0) contender->microseconds.push_back(taken.count());
+    }
+  }
+  const auto median = [](std::vector<double>& values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+  };
+  const double base = median(contenders.front().microseconds);
+  for (Contender& contender : contenders) {
+    const double value = median(contender.microseconds);
+    std::printf("%-26s %8.0f us   %5.2f x %s\n", contender.name.c_str(), value, value / base,
+                contenders.front().name.c_str());
+  }
 }
 
 void plain_spawn(const std::vector<const char*>& argv) {
@@ -45,12 +80,6 @@ void fork_and_exec() {
   }
   wait_for_exit(pid);
 }
-
-struct Contender {
-  std::string name;
-  std::function<void()> once;
-  std::vector<double> microseconds;
-};
 
 template <class Backend>
 std::function<void()> confined(Backend& backend, const cordon::ExecutionPolicy& policy) {
@@ -92,44 +121,28 @@ int main(int argc, char** argv) {
         },
         [](const auto&) {});
   };
-  std::vector<Contender> contenders{{"posix_spawn",
-                                     [] {
-                                       plain_spawn({"/bin/true", nullptr});
-                                     },
-                                     {}},
-                                    {"fork + exec", fork_and_exec, {}},
-                                    {"cordon, unconfined", unconfined, {}},
-                                    {"cordon, Landlock", confined(landlock, policy), {}},
-                                    {"cordon, MountNamespace", confined(mounts, policy), {}},
-                                    {"cordon, Layered", confined(layered, policy), {}},
-                                    {"bwrap, reference profile",
-                                     [] {
-                                       plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid",
-                                                    "--proc", "/proc", "--die-with-parent", "--tmpfs", "/tmp", "--bind",
-                                                    "/var/tmp", "/var/tmp", "--", "/bin/true", nullptr});
-                                     },
-                                     {}},
-                                    {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}};
-
-  for (int round = -10; round < rounds; ++round)
-    for (Contender& contender : contenders) {
-      const auto begun = Clock::now();
-      contender.once();
-      const std::chrono::duration<double, std::micro> taken = Clock::now() - begun;
-      if (round >= 0) contender.microseconds.push_back(taken.count());
-    }
-  stop = true;
-  for (std::thread& thread : busy) thread.join();
-
-  const auto median = [](std::vector<double>& values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values[values.size() / 2];
-  };
-  const double base = median(contenders.front().microseconds);
+  const Contender plain{"posix_spawn", [] { plain_spawn({"/bin/true", nullptr}); }, {}};
+  const Contender best{"cordon, Layered", confined(layered, policy), {}};
   std::printf("%d rounds, %zu MiB resident, %zu busy threads, uid %u\n", rounds, resident.size() >> 20U, busy.size(),
               ::getuid());
-  for (Contender& contender : contenders) {
-    const double value = median(contender.microseconds);
-    std::printf("%-26s %8.0f us   %5.2f x posix_spawn\n", contender.name.c_str(), value, value / base);
-  }
+  measure({plain,
+           {"cordon, unconfined", unconfined, {}},
+           {"cordon, Landlock", confined(landlock, policy), {}},
+           {"cordon, MountNamespace", confined(mounts, policy), {}},
+           best},
+          rounds);
+  measure({plain,
+           {"fork + exec", fork_and_exec, {}},
+           {"bwrap, reference profile",
+            [] {
+              plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc",
+                           "--die-with-parent", "--tmpfs", "/tmp", "--bind", "/var/tmp", "/var/tmp", "--", "/bin/true",
+                           nullptr});
+            },
+            {}},
+           {"cordon, Bubblewrap", confined(bubblewrap, policy), {}},
+           best},
+          rounds);
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
 }

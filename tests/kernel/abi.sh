@@ -20,16 +20,6 @@ for abi in -1 0 1 2 3 4 5 6; do
   fi
 done
 
-# Before Linux 6.15, which is when ABI 7 came, a keeper stands between cordon and a command in prepared namespaces.
-number=$((number + 1))
-if ./cordon_abi_clamp 6 ./cordon_kernel_tests '[attribution]' > attribution.log 2>&1; then
-  echo "ok $number - the keeper as the parent: $(tail -n 2 attribution.log | head -n 1)"
-else
-  echo "not ok $number - the keeper as the parent"
-  tail -n 60 attribution.log
-  failed=1
-fi
-
 # What the tool and the runner say of an old kernel (T-LLR, F4, F11, F12).
 mkdir -p outside work
 report() { # STATUS WHAT

@@ -3,8 +3,7 @@
 // abi_clamp N PROGRAM [ARGUMENT…]: runs PROGRAM so that the kernel's Landlock looks like ABI N. Below 1 there is none:
 // 0 answers ENOSYS (not built in), any negative number EOPNOTSUPP (switched off). For tests: a supervisor answers
 // landlock_create_ruleset and landlock_restrict_self by seccomp user notification. What ABI N does not know is refused
-// as such a kernel refuses it; what it knows is passed on, so that it is really enforced. Below 7 the kernel doesn't
-// tell either how a process ended that somebody else reaped.
+// as such a kernel refuses it; what it knows is passed on, so that it is really enforced.
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -30,7 +29,6 @@ namespace {
 
 constexpr std::uint32_t create_ruleset = 444;
 constexpr std::uint32_t restrict_self = 446;
-constexpr std::uint32_t pidfd_get_info = _IOWR(0xff, 11, char[64]);
 constexpr int setup_failed = 126;
 
 std::uint64_t file_rights(int abi) {
@@ -75,18 +73,13 @@ int receive_fd(int socket) {
 }
 
 /// In the child: a filter whose notifications go to the parent, then the program.
-[[noreturn]] void become(int socket, int abi, char** argv) {
+[[noreturn]] void become(int socket, char** argv) {
   if (::geteuid() != 0) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  const auto when_it_asks = static_cast<std::uint32_t>(abi < 7 ? SECCOMP_RET_ERRNO | ENOTTY : SECCOMP_RET_ALLOW);
-  std::array<sock_filter, 9> filter{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-                                     {BPF_JMP | BPF_JEQ | BPF_K, 4, 0, create_ruleset},
-                                     {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, restrict_self},
-                                     {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_ioctl},
-                                     {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, args[1])},
-                                     {BPF_JMP | BPF_JEQ | BPF_K, 2, 1, pidfd_get_info},
+  std::array<sock_filter, 5> filter{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+                                     {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, create_ruleset},
+                                     {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, restrict_self},
                                      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
-                                     {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-                                     {BPF_RET | BPF_K, 0, 0, when_it_asks}}};
+                                     {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
   sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   const int listener =
       static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
@@ -146,7 +139,7 @@ int main(int argc, char** argv) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) return setup_failed;
   const pid_t pid = ::fork();
   if (pid < 0) return setup_failed;
-  if (pid == 0) become(sockets[1], abi, argv + 2);
+  if (pid == 0) become(sockets[1], argv + 2);
   ::close(sockets[1]);
   const int listener = receive_fd(sockets[0]);
   if (listener < 0) return setup_failed;

@@ -35,10 +35,11 @@ struct FakeKernel {
   __attribute__((no_sanitize("address", "undefined", "thread"))) static long call(long number, long a = 0, long b = 0,
                                                                                   long c = 0, long d = 0, long e = 0,
                                                                                   long f = 0) noexcept {
-    const bool setting_up =
-        number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat || number == SYS_fcntl ||
-        number == SYS_dup3 || (number == SYS_close_range && b == std::numeric_limits<int>::max()) ||
-        number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl || number == SYS_chdir;
+    const bool setting_up = number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat ||
+                            number == SYS_fcntl || number == SYS_dup3 ||
+                            (number == SYS_close_range && b == std::numeric_limits<int>::max()) ||
+                            number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl ||
+                            number == SYS_chdir || number == SYS_sendmsg || number == SYS_recvmsg;
     if (setting_up && refuses(number)) {
       if (started && !cloned) {
         // The command is running: give it the time that a slow machine would.
@@ -79,6 +80,9 @@ class WithOneStepRefused final : public process::Launch {
   [[nodiscard]] process::Ending settle(std::optional<cordon::os::WaitStatus> status, std::string_view text) override {
     return launch_->settle(status, text);
   }
+  [[nodiscard]] bool current() const noexcept override { return launch_->current(); }
+  [[nodiscard]] std::unique_ptr<process::Launch> renewed() override { return launch_->renewed(); }
+  void gone() noexcept override { launch_->gone(); }
 
  private:
   std::unique_ptr<process::Launch> launch_;
@@ -186,13 +190,13 @@ TEST_CASE("A confinement step that is refused fails the sandbox: the command doe
       std::string refused;
       prepared->ruleset = cordon::os::Fd(make_ruleset(job, abi, refused));
     }
-    return std::make_unique<Launch>(job, prepared, preparations,
+    return std::make_unique<Launch>(std::make_shared<const Job>(job), prepared, preparations,
                                     process::LaunchRequest{command, environment, directory.path()});
   };
   auto first = launch();
   const std::size_t steps = first->setup().confinement.size();
-  if (entering) REQUIRE(first->setup().namespaces >= 0);
-  CHECK(steps > (entering ? 5U : 12U));
+  if (entering) REQUIRE(first->setup().channel >= 0);
+  CHECK(steps > (entering ? 2U : 12U));
   for (std::size_t at = 0; at != steps; ++at) {
     auto broken = std::make_unique<WithOneStepRefused>(launch(), at);
     const process::Stage stage = broken->setup().confinement[at].stage;
@@ -211,6 +215,55 @@ TEST_CASE("A confinement step that is refused fails the sandbox: the command doe
     CHECK_FALSE(support::exists(marker));
   }
   first.reset();
+  preparations.reset();
+  CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("A launch into a namespace that is refused any one step runs nothing, and leaves nothing behind") {
+  using namespace cordon::in_process;
+  const support::TempDirectory directory;
+  Job job;
+  job.layers = {.mounts = true, .landlock = Machine::here().landlock_abi > 0};
+  job.writable = true;
+  job.scope.workspace_root = directory.path();
+  const std::string marker = directory.path() + "/marker";
+  const cordon::Argv command({"/bin/sh", "-c", "echo ran >" + marker});
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  auto preparations = std::make_shared<Preparations>();
+  preparations->prepare(job);
+  const auto descriptors = support::open_descriptors();
+  int refusals = 0;
+  for (int at = 1;; ++at) {
+    REQUIRE(at < 100);
+    auto launch = std::make_unique<Launch>(std::make_shared<const Job>(job), preparations->take(job), preparations,
+                                           process::LaunchRequest{command, environment, directory.path()});
+    REQUIRE(launch->setup().channel >= 0);
+    FakeKernel::reset(at);
+    std::string message;
+    bool refused = true;
+    try {
+      auto child = process::detail::launch_command<FakeKernel>(std::move(launch), {});
+      if (FakeKernel::refused == -1) {
+        CHECK(support::exited_with(child.wait(), 0));
+        CHECK(support::exists(marker));
+        break;
+      }
+      refused = std::holds_alternative<cordon::RunnerFailure>(child.wait().ending);
+    } catch (const cordon::Error& error) {
+      message = error.what();
+    }
+    ++refusals;
+    INFO("refused: call " << at << ", system call " << FakeKernel::refused << ": " << message);
+    CHECK(refused);
+    // The one that tells that the command has begun comes too late to keep it from that: it is ended then.
+    if (FakeKernel::refused != SYS_recvmsg) CHECK_FALSE(support::exists(marker));
+    std::filesystem::remove(marker);
+    FakeKernel::reset(0);
+    preparations->prepare(job);  // what was refused may have cost a preparation
+    CHECK(support::open_descriptors() == descriptors);
+  }
+  FakeKernel::reset(0);
+  CHECK(refusals > 10);
   preparations.reset();
   CHECK(support::no_child_is_left());
 }

@@ -16,11 +16,13 @@
 #include <cordon/backend/sinks.hpp>
 #include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
+#include <cordon/os/linux/inherited.hpp>
 #include <cordon/os/linux/landlock.hpp>
 #include <cordon/os/linux/mount.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/os/linux/refused_calls.hpp>
+#include <cordon/process/init.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/spawn.hpp>
 #include <cordon/runner/grammar.hpp>
@@ -228,21 +230,7 @@ class Writer {
   }
 
   /// Waits until the ids of the user namespace are mapped.
-  void await_map(int socket) { steps_.call(process::Stage::user_namespace, SYS_read, socket, steps_.text(" "), 1); }
-
-  /// Lets ended processes go without anybody waiting for them.
-  void reap_automatically() {
-    process::detail::KernelSignalAction ignore;
-    ignore.handler = reinterpret_cast<void*>(SIG_IGN);
-    steps_.call(process::Stage::signals, SYS_rt_sigaction, SIGCHLD, steps_.data(ignore), 0, sizeof ignore.mask);
-  }
-
-  /// The root directory of the namespaces that the child is in already, which may not be theirs: this program may be in
-  /// a chroot.
-  void enter(int root) {
-    steps_.call(process::Stage::mount, SYS_fchdir, root);
-    steps_.call(process::Stage::mount, SYS_chroot, os::arg("."));
-  }
+  void await_map(int channel) { steps_.call(process::Stage::user_namespace, SYS_read, channel, steps_.text(" "), 1); }
 
   /// No capability but, for uid 0, the one to write files of other users in the workspace; and none regained, neither
   /// by uid 0 nor by a program's file. Source: capabilities(7). The bounding set is left alone: with no_new_privs and
@@ -412,69 +400,68 @@ class Writer {
 /// uses it: the pid namespace is how all processes of a command are ended, and none of them can meet another's.
 class Prepared {
  public:
-  std::string key;           ///< the job and the files that it was made for
-  unsigned generation = 0;   ///< of the mounts that it knows
+  std::string key;    ///< the job and the files that it was made for; empty: for one command only
+  std::string state;  ///< what its init inherited; see os::inherited_state. Empty without
+  unsigned generation = 0;
   std::vector<os::Fd> held;  ///< every path that it was made for, so that no other file can get its inode number
   os::Fd ruleset;            ///< none without Landlock
-
-  os::Fd namespaces;  ///< a pidfd of the process that is in all of them; none without
-  os::Fd root;        ///< the root directory in them
+  Machine machine = Machine::here();
   Users users = Users::own_with_one_id;
 
-  /// Makes the namespaces, in a child that stays their first process. False when the kernel refuses one of them.
+  /// Makes the namespaces with their init. False when the kernel refuses one of them.
   [[nodiscard]] bool make_namespaces(const Job& job);
+  [[nodiscard]] bool has_namespaces() const noexcept { return static_cast<bool>(init_); }
+  [[nodiscard]] int channel() const noexcept { return channel_.get(); }
+  [[nodiscard]] int init() const noexcept { return init_.get(); }
 
-  /// How many processes are in the pid namespace beside its first.
-  [[nodiscard]] std::uint32_t processes() const {
-    std::array<char, 4096> text;
-    const long got = K::call(SYS_pread64, children_.get(), os::arg(text.data()), static_cast<long>(text.size()), 0);
-    return static_cast<std::uint32_t>(std::count(text.begin(), text.begin() + std::max(0L, got), ' '));
+  void begin() noexcept { in_use_ = has_namespaces(); }
+  void end() noexcept { in_use_ = false; }
+
+  /// False when another command can't be put into it: the last one left something there, its init was ended, or it is
+  /// a fork's copy of it, or it has not the mounts or the Landlock domain that this program has now.
+  [[nodiscard]] bool usable() const {
+    if (!has_namespaces()) return true;
+    if (in_use_ || made_by_ != ::getpid()) return false;
+    std::array<pollfd, 2> events{pollfd{init_.get(), POLLIN, 0}, pollfd{mounts_.get(), POLLPRI, 0}};
+    return os::poll_once<K>(events, 0) == 0 && os::reaches_into<K>(entry_.get());
   }
-  /// The first process of the pid namespace, as this program numbers it; 0 when there is none.
-  [[nodiscard]] long first() const noexcept { return first_ ? first_->pid() : 0; }
-  /// Ends the pid namespace and all in it.
-  void end() noexcept {
-    ended_ = true;
-    if (first_) first_->kill();
-  }
-  /// False when something else ended its first process, or a fork's copy of it: then no command can be put into it.
-  [[nodiscard]] bool alive() const noexcept {
-    if (!namespaces) return true;
-    pollfd event{namespaces.get(), POLLIN, 0};
-    return os::poll_once<K>(std::span(&event, 1), 0) == 0;
-  }
-  /// True when another command can use it.
-  [[nodiscard]] bool reusable() const { return !ended_ && (!namespaces || processes() == 0); }
 
  private:
-  bool ended_ = false;
-  std::optional<process::Child> first_;
-  os::Fd children_;  ///< the list of its children; nothing else in the namespace can be without one of them
+  os::Fd channel_;
+  std::optional<process::Child> process_;  ///< init
+  os::Fd init_;                            ///< its pidfd
+  os::Fd entry_;                           ///< its directory in /proc
+  os::Fd mounts_;                          ///< has an event when a mount of this program came or went since
+  int made_by_ = 0;
+  bool in_use_ = false;
 };
 
-/// The child that makes the namespaces of a job, and stays.
-class NamespaceLaunch final : public process::Launch {
+/// The child that makes the namespaces of a job, and becomes their init.
+class InitLaunch final : public process::Launch {
  public:
-  NamespaceLaunch(const Job& job, const Machine& machine, const Prepared& prepared) {
-    if (const long made = os::make_pipe<K>(mapped_); made < 0)
-      throw SpawnError("can't make a pipe: " + detail::error_text(static_cast<int>(-made)), static_cast<int>(-made));
+  InitLaunch(const Job& job, const Machine& machine, Users users, const os::Channel<K>& channel, int ruleset)
+      : children_ended_(os::make_signal_event<K>(SIGCHLD)) {
+    using namespace process::detail;
     setup_.working_directory = "/";
-    setup_.executes = false;
-    setup_.descriptors = {mapped_.read.get()};
-    if (prepared.ruleset) setup_.descriptors.push_back(prepared.ruleset.get());
+    setup_.instead = init_main<K>;
+    setup_.descriptors = {channel.theirs.get(), children_ended_.get()};
+    static_assert(init_channel == process::first_descriptor && init_children_ended == init_channel + 1 &&
+                  init_ruleset == init_children_ended + 1);
+    if (ruleset >= 0) setup_.descriptors.push_back(ruleset);
     setup_.clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID;
     const auto map = [&](const char* own, unsigned id) {
-      return prepared.users == Users::own_with_all_ids ? identity_of(own)
-                                                       : std::to_string(id) + " " + std::to_string(id) + " 1";
+      return users == Users::own_with_all_ids ? identity_of(own) : std::to_string(id) + " " + std::to_string(id) + " 1";
     };
     setup_.user_map = map("/proc/self/uid_map", machine.uid);
     setup_.group_map = map("/proc/self/gid_map", machine.gid);
-    setup_.mapped = mapped_.write.get();
+    setup_.mapped = channel.ours.get();
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    writer.await_map(process::first_descriptor);
-    writer.reap_automatically();
-    writer.mounts(prepared.ruleset ? process::first_descriptor + 1 : -1, true);
+    writer.await_map(init_channel);
+    writer.mounts(ruleset >= 0 ? init_ruleset : -1, true);
     writer.forbid_mounts();
+    // Once and for all: what a command inherits costs it nothing, and its end leaves nothing to be cleaned up. What
+    // keeps it out of its init is the capabilities that only the init has.
+    if (ruleset >= 0) writer.restrict_to(init_ruleset);
     setup_.confinement = std::move(steps_.calls());
   }
 
@@ -485,68 +472,85 @@ class NamespaceLaunch final : public process::Launch {
   }
 
  private:
-  os::FdPair<K> mapped_;
+  os::Fd children_ended_;
   Steps steps_;
   process::ChildSetup setup_;
 };
 
 inline bool Prepared::make_namespaces(const Job& job) try {
-  const Machine machine = Machine::here();
   users = machine.may_map ? Users::own_with_all_ids : Users::own_with_one_id;
-  first_.emplace(process::detail::launch_command<K>(std::make_unique<NamespaceLaunch>(job, machine, *this), {}));
-  const std::string entry = "/proc/" + std::to_string(first());
-  root = os::Fd(os::open_file<K>((entry + "/root").c_str(), O_PATH | O_DIRECTORY));
-  children_ = os::Fd(os::open_file<K>((entry + "/task/" + std::to_string(first()) + "/children").c_str(), O_RDONLY));
-  namespaces = os::Fd(os::open_pidfd<K>(first()));
-  if (first_->started() && root && children_ && namespaces) return true;
-  first_.reset();
-  namespaces.reset();
-  return false;
+  made_by_ = ::getpid();
+  mounts_ = os::Fd(os::open_file<K>("/proc/thread-self/mountinfo", O_RDONLY));
+  os::Channel<K> channel;
+  if (!mounts_ || os::make_channel<K>(channel) < 0) return false;
+  process_.emplace(process::detail::launch_command<K>(
+      std::make_unique<InitLaunch>(job, machine, users, channel, ruleset.get()), {}));
+  channel_ = std::move(channel.ours);
+  entry_ = os::Fd(os::open_file<K>(("/proc/" + std::to_string(process_->pid())).c_str(), O_PATH | O_DIRECTORY));
+  if (process_->started() && entry_) init_ = os::Fd(os::open_pidfd<K>(process_->pid()));
+  return has_namespaces();
 } catch (const Error&) {
   return false;
 }
 
-/// What was prepared before, for the same job over the same files and the same table of mounts. A Landlock rule speaks
-/// of an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or went since
-/// needs new ones. Thread-safe.
+/// What was prepared before, for the same job over the same files, by a program in the same state. A Landlock rule
+/// speaks of an inode and a namespace has a copy of the mounts, so a root that was replaced or a mount that came or
+/// went since needs new ones. Thread-safe.
 class Preparations {
  public:
-  /// For one command; to be given back. Throws SandboxUnavailableError when the kernel refuses.
-  [[nodiscard]] std::shared_ptr<Prepared> take(const Job& job) {
+  /// For one command; to be given back. What was used last comes first, or with `state` what was made in that. Throws
+  /// SandboxUnavailableError when the kernel refuses.
+  [[nodiscard]] std::shared_ptr<Prepared> take(const Job& job, const std::string* state = nullptr) {
     const std::string key = key_of(job);
     unsigned generation = 0;
     {
       const std::scoped_lock lock(mutex_);
-      if (caller_changed() || (job.layers.mounts && mounts_changed())) start_over();
       generation = generation_;
-      std::erase_if(idle_, [](const auto& known) { return !known->alive(); });
-      const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& known) { return known->key == key; });
+      std::erase_if(idle_, [](const auto& known) { return !known->usable(); });
+      const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& known) {
+        return known->key == key && (state == nullptr || known->state == *state);
+      });
       if (found != idle_.end()) {
         auto prepared = std::move(*found);
         idle_.erase(found);
         return prepared;
       }
     }
+    const auto state_now = [&] { return job.layers.mounts ? os::inherited_state() : std::string(); };
+    std::string before = state_now();
     auto prepared = make(job);
     prepared->generation = generation;
-    if (key_of(job) == key) prepared->key = key;  // else a path was replaced meanwhile: it is for this command only
+    // Else something changed meanwhile: it is for this command only.
+    if (key_of(job) == key && state_now() == before) prepared->key = key;
+    if (prepared->has_namespaces()) prepared->state = std::move(before);
     return prepared;
+  }
+
+  /// Has something ready for a job like this one. What that is worth by the time of the command, the launch finds out.
+  void prepare(const Job& job) {
+    const std::string key = key_of(job);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::any_of(idle_.begin(), idle_.end(), [&](const auto& known) { return known->key == key; })) return;
+    }
+    give_back(take(job));
   }
 
   /// When the command is over, with whatever it left running.
   void give_back(std::shared_ptr<Prepared> prepared) noexcept try {
-    if (prepared->key.empty() || !prepared->reusable()) return;
+    if (prepared->key.empty() || !prepared->usable()) return;
     const std::scoped_lock lock(mutex_);
     if (prepared->generation != generation_) return;
-    if (idle_.size() >= capacity) idle_.pop_front();
-    idle_.push_back(std::move(prepared));
+    if (idle_.size() >= capacity) idle_.pop_back();
+    idle_.push_front(std::move(prepared));
   } catch (const std::exception&) {
     // There is no memory to keep it.
   }
 
   void forget() noexcept {
     const std::scoped_lock lock(mutex_);
-    start_over();
+    ++generation_;
+    idle_.clear();
   }
 
  private:
@@ -570,7 +574,7 @@ class Preparations {
         fail(process::Stage::descriptors, opened, path);
     if (job.layers.landlock) {
       std::string refused;
-      const long made = make_ruleset(job, Machine::here().landlock_abi, refused);
+      const long made = make_ruleset(job, prepared->machine.landlock_abi, refused);
       if (made < 0) fail(process::Stage::landlock, made, refused);
       prepared->ruleset = os::Fd(made);
     }
@@ -595,42 +599,9 @@ class Preparations {
     return key;
   }
 
-  /// True when this program is another than at the last call: forked, with other privileges, or in front of another
-  /// tree. Namespaces can't be entered or ended then, or show what is no longer true.
-  bool caller_changed() {
-    std::string caller = std::to_string(::getpid()) + ' ' + std::to_string(os::effective_uid<K>()) + ' ' +
-                         std::to_string(os::effective_gid<K>()) + ' ' + std::to_string(os::effective_capabilities<K>());
-    for (const char* place : {"/", "/proc/thread-self/ns/mnt"}) {
-      os::FileFacts facts;
-      (void)os::stat_path(place, facts);
-      caller += ' ' + std::to_string(facts.device) + ':' + std::to_string(facts.inode);
-    }
-    if (caller == caller_) return false;
-    caller_ = std::move(caller);
-    mount_table_.reset();
-    return true;
-  }
-
-  /// True when a mount came or went since the last call, or when that can't be known. Source: proc(5), mountinfo.
-  bool mounts_changed() {
-    if (!mount_table_) {
-      mount_table_ = os::Fd(os::open_file<K>("/proc/thread-self/mountinfo", O_RDONLY));
-      return true;
-    }
-    pollfd event{mount_table_.get(), POLLPRI, 0};
-    return os::poll_once<K>(std::span(&event, 1), 0) != 0;
-  }
-
-  void start_over() noexcept {
-    ++generation_;
-    idle_.clear();
-  }
-
   std::mutex mutex_;
   std::deque<std::shared_ptr<Prepared>> idle_;
   unsigned generation_ = 0;
-  std::string caller_;
-  os::Fd mount_table_;
 };
 
 /// The variables of the command: its temp directory is the private one, or with Landlock alone what the host has.
@@ -650,26 +621,28 @@ class Preparations {
 class Launch final : public process::Launch {
  public:
   /// `prepared` is given back to `preparations` when the execution is over; null: to nobody.
-  Launch(const Job& job, std::shared_ptr<Prepared> prepared, std::shared_ptr<Preparations> preparations,
-         const process::LaunchRequest& request)
-      : prepared_(std::move(prepared)), preparations_(std::move(preparations)) {
+  Launch(std::shared_ptr<const Job> shared_job, std::shared_ptr<Prepared> prepared,
+         std::shared_ptr<Preparations> preparations, const process::LaunchRequest& request)
+      : job_(std::move(shared_job)), prepared_(std::move(prepared)), preparations_(std::move(preparations)) {
+    const Job& job = *job_;
     setup_.argv = request.command.elements();
     setup_.environment = environment(job, request.environment);
     setup_.working_directory = request.working_directory;
-    const auto give = [&](const os::Fd& fd) {
-      if (!fd) return -1;
-      setup_.descriptors.push_back(fd.get());
-      return process::first_descriptor + static_cast<int>(setup_.descriptors.size()) - 1;
-    };
-    const int ruleset = give(prepared_->ruleset);
-    setup_.namespaces = prepared_->namespaces.get();
-    const int root = setup_.namespaces >= 0 ? give(prepared_->root) : -1;
+    if (prepared_->has_namespaces()) {
+      prepared_->begin();
+      setup_.channel = prepared_->channel();
+      setup_.init = prepared_->init();
+      // No refused calls: nobody in there can mount, and there are no terminals of anybody else.
+      Writer(job, prepared_->machine, steps_, 0).drop_privileges(prepared_->users);
+      setup_.confinement = std::move(steps_.calls());
+      return;
+    }
     const Machine machine = Machine::here();
+    const int ruleset = prepared_->ruleset ? process::first_descriptor : -1;
+    if (ruleset >= 0) setup_.descriptors.push_back(prepared_->ruleset.get());
     Writer writer(job, machine, steps_, process::first_free_descriptor(setup_));
-    const Users users = root >= 0 ? prepared_->users : users_without_help(job.layers, machine);
-    if (root >= 0) {
-      writer.enter(root);
-    } else if (job.layers.mounts) {
+    const Users users = users_without_help(job.layers, machine);
+    if (job.layers.mounts) {
       const bool own = users == Users::own_with_one_id;
       setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own ? CLONE_NEWUSER : 0);
       if (own) writer.identity_map();
@@ -677,8 +650,7 @@ class Launch final : public process::Launch {
     }
     writer.drop_privileges(users);
     if (ruleset >= 0) writer.restrict_to(ruleset);
-    // In ready namespaces nobody can mount, and no terminal of anybody else can be opened or was inherited.
-    if (root < 0) writer.refuse_calls();
+    writer.refuse_calls();
     writer.close_descriptors(setup_.descriptors.size());
     setup_.confinement = std::move(steps_.calls());
   }
@@ -688,30 +660,46 @@ class Launch final : public process::Launch {
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
-  [[nodiscard]] std::uint32_t left_running() override { return prepared_->processes(); }
-  void end_namespace() noexcept override { prepared_->end(); }
-  [[nodiscard]] long namespace_root() const noexcept override { return prepared_->first(); }
+  [[nodiscard]] bool current() const noexcept override try {
+    return renewed_ || prepared_->state == os::inherited_state();
+  } catch (const std::exception&) {
+    return false;
+  }
+  [[nodiscard]] std::unique_ptr<process::Launch> renewed() override {
+    const std::string state = os::inherited_state();
+    const Argv command(setup_.argv);
+    auto again =
+        std::make_unique<Launch>(job_, preparations_->take(*job_, &state), preparations_,
+                                 process::LaunchRequest{command, setup_.environment, setup_.working_directory});
+    again->renewed_ = true;
+    return again;
+  }
+  void gone() noexcept override { prepared_->end(); }
   [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return process::ending_or_throw(status);
   }
 
  private:
+  std::shared_ptr<const Job> job_;
   std::shared_ptr<Prepared> prepared_;
   std::shared_ptr<Preparations> preparations_;
   Steps steps_;
   process::ChildSetup setup_;
+  bool renewed_ = false;
 };
 
 class Plan final : public process::LaunchPlan {
  public:
   Plan(Job job, std::shared_ptr<Preparations> preparations, std::shared_ptr<const TempArea> temp)
-      : job_(std::move(job)), preparations_(std::move(preparations)), temp_(std::move(temp)) {}
+      : job_(std::make_shared<const Job>(std::move(job))),
+        preparations_(std::move(preparations)),
+        temp_(std::move(temp)) {}
   [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
-    return std::make_unique<Launch>(job_, preparations_->take(job_), preparations_, request);
+    return std::make_unique<Launch>(job_, preparations_->take(*job_), preparations_, request);
   }
 
  private:
-  Job job_;
+  std::shared_ptr<const Job> job_;
   std::shared_ptr<Preparations> preparations_;
   std::shared_ptr<const TempArea> temp_;  ///< lives as long as a command may use it
 };
@@ -779,7 +767,7 @@ class Confiner {
                        nullptr};
     if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
-    preparations_->give_back(preparations_->take(job));  // what fails, fails here
+    preparations_->prepare(job);  // what fails, fails here
     result.launch = std::make_shared<Plan>(std::move(job), preparations_, temp);
     return result;
   }

@@ -6,6 +6,7 @@
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/process/capture.hpp>
+#include <cordon/process/init.hpp>
 #include <cordon/process/keeper.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/options.hpp>
@@ -54,18 +55,18 @@ class BasicChild {
   ~BasicChild() {
     if (!launch_) return;  // moved from
     if (!made_here()) {
-      process_.reset();  // the copy that a fork made of it
+      keeper_.reset();  // the copy that a fork made of it
       return;
     }
     kill();
     const auto deadline = killed_.value_or(Clock::now()) + end_limit;
-    while (process_ && Clock::now() < deadline) wait_for_process(deadline);
+    while (running_ && Clock::now() < deadline) wait_for_processes(deadline);
     stop_.reset();
     abandon();
   }
 
   /// The command's process, as this program numbers it. 0 when it was gone before that could be told.
-  [[nodiscard]] long pid() const noexcept { return area_->view.pid; }
+  [[nodiscard]] long pid() const noexcept { return pid_; }
 
   /// False when it could not be executed, or confined: then wait tells why.
   [[nodiscard]] bool started() const noexcept { return !ending_; }
@@ -73,21 +74,20 @@ class BasicChild {
   /// Sends SIGTERM to every process of the command.
   void terminate() {
     if (!running_ || !made_here()) return;
-    if (process_ && kept_) os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
-    if (in_namespace_) os::signal_descendants<K>(launch_->namespace_root(), SIGTERM, 0);
+    if (in_namespace())
+      order_signal(SIGTERM);
+    else
+      os::signal_descendants<K>(keeper_pid_, SIGTERM, launch_->setup().wraps ? 1 : 0);
   }
 
   /// Sends SIGKILL to every process of the command, also to those that it makes meanwhile.
   void kill() noexcept {
     if (!running_ || !made_here()) return;
     if (!killed_) killed_ = Clock::now();
-    if (process_ && kept_) {
-      // A program that gave its privileges away meanwhile may not, and has nothing to wait for.
-      if (os::send_signal<K>(process_.get(), detail::end_request) == -EPERM) *killed_ -= end_limit;
-    } else if (process_) {
-      os::send_signal<K>(process_.get(), SIGKILL);
-    }
-    if (in_namespace_) launch_->end_namespace();
+    if (in_namespace()) order_signal(SIGKILL);
+    // A program that gave its privileges away meanwhile may not, and has nothing to wait for.
+    else if (os::send_signal<K>(keeper_.get(), detail::end_request) == -EPERM)
+      *killed_ -= end_limit;
   }
 
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
@@ -105,15 +105,11 @@ class BasicChild {
 
   /// How long a killed tree may take to be gone. A process that the kernel can't end is left to the keeper then.
   static constexpr std::chrono::seconds end_limit{5};
-  /// How often a pid namespace is asked whether what the command left in it is gone.
-  static constexpr std::chrono::milliseconds look_again{2};
 
   BasicChild(std::unique_ptr<Launch> launch, RunOptions options)
       : area_(new detail::KeeperArea),
         launch_(std::move(launch)),
         options_(std::move(options)),
-        in_namespace_(launch_->setup().namespaces >= 0),
-        kept_(!in_namespace_ || !os::tells_exit_of_reaped()),
         out_(options_.max_output),
         err_(options_.max_output),
         begun_(Clock::now()),
@@ -126,23 +122,25 @@ class BasicChild {
       if (deadline && Clock::now() >= *deadline) return std::nullopt;
       step(due && deadline ? std::min(*due, *deadline) : due ? due : deadline);
     }
-    const detail::KeeperView& view = area_->view;
+    const detail::CommandView& command = area_->view.command;
+    const bool whole_tree = area_->view.whole_tree;
     // Who holds the pipes now is no process of the tree, or one that could not be ended.
     const auto drained = Clock::now() + options_.drain_limit;
-    while ((out_pipe_ || err_pipe_) && Clock::now() < drained && step(view.whole_tree ? Clock::now() : drained)) {
+    while ((out_pipe_ || err_pipe_) && Clock::now() < drained && step(whole_tree ? Clock::now() : drained)) {
     }
     out_pipe_.reset();
     err_pipe_.reset();
     if (!ending_)
-      ending_ = cause_ ? *cause_ : launch_->settle(view.over ? std::optional(view.status) : std::nullopt, err_.text());
+      ending_ =
+          cause_ ? *cause_ : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.text());
     return Completed{*ending_,
                      std::move(out_),
                      std::move(err_),
                      Clock::now() - begun_,
-                     in_namespace_     ? TreeKeeper::pid_namespace
-                     : view.whole_tree ? TreeKeeper::subreaper
-                                       : TreeKeeper::process_group,
-                     view.outlived};
+                     in_namespace() ? TreeKeeper::pid_namespace
+                     : whole_tree   ? TreeKeeper::subreaper
+                                    : TreeKeeper::process_group,
+                     command.outlived};
   }
 
   /// Does what is due by now. Returns when something is due next.
@@ -153,13 +151,6 @@ class BasicChild {
       return now >= at;
     };
     const Limits& limits = options_.limits;
-    if (over_ && in_namespace_ && !process_) {
-      if (launch_->left_running() == 0) {
-        running_ = false;
-        return next;
-      }
-      next = now + look_again;
-    }
     if (over_ && !cause_) {
       const bool silent = !out_pipe_ && !err_pipe_;
       if (!killed_ && (silent || due_at(*over_ + options_.drain_limit))) kill();
@@ -184,12 +175,13 @@ class BasicChild {
 
   /// Waits for one round of events. False when `deadline` came first.
   bool step(std::optional<Clock::time_point> deadline) {
-    std::array<pollfd, 6> set{pollfd{process_.get(), end_of_process(), 0},
+    std::array<pollfd, 7> set{pollfd{keeper_.get(), POLLIN, 0},
                               pollfd{out_pipe_.get(), POLLIN, 0},
                               pollfd{err_pipe_.get(), POLLIN, 0},
                               pollfd{in_pipe_.get(), 0, 0},
                               pollfd{-1, POLLIN, 0},
-                              pollfd{bell_.get(), POLLIN, 0}};
+                              pollfd{bell_.get(), POLLIN, 0},
+                              pollfd{running_ ? channel() : -1, POLLIN, 0}};
     if (in_pipe_) {
       if (pending_input_.empty() && options_.input.descriptor() >= 0)
         set[4].fd = options_.input.descriptor();
@@ -210,7 +202,8 @@ class BasicChild {
     else if (set[3].revents != 0)
       feed();
     if (set[5].revents != 0) hear_bell();
-    if (set[0].revents != 0) reap();
+    if (set[6].revents != 0) hear_init(false);
+    if (set[0].revents != 0) reap_keeper();
     return true;
   }
 
@@ -259,68 +252,86 @@ class BasicChild {
   void hear_bell() {
     std::uint64_t rings = 0;
     (void)os::read_some<K>(bell_.get(), std::as_writable_bytes(std::span(&rings, 1)));
-    if (area_->view.over && !over_) {
-      over_ = Clock::now();
-      held_ = {};
-      in_pipe_.reset();
+    if (area_->view.command.over) command_ended();
+  }
+
+  void command_ended() {
+    if (!over_) over_ = Clock::now();
+    held_ = {};
+    in_pipe_.reset();
+  }
+
+  /// Takes one report of init, if there is any or `block` is true. False when none will come any more.
+  bool hear_init(bool block) {
+    detail::InitReport report{};
+    long pid = 0;
+    const long got = os::receive_report<K>(channel(), report, pid, block);
+    if (got == -EAGAIN) return true;
+    if (got <= 0) {
+      // Everything in the namespace has ended when its init has, which may take longer than to close its channel.
+      pollfd event{launch_->setup().init, POLLIN, 0};
+      (void)os::poll_once<K>(std::span(&event, 1), static_cast<int>(end_limit.count() * 1000));
+      running_ = false;
+      return false;
     }
+    if (report == detail::InitReport::started)
+      pid_ = area_->view.command.pid > 0 ? pid : 0;
+    else
+      command_ended();
+    if (report == detail::InitReport::gone) {
+      running_ = false;
+      launch_->gone();
+    }
+    return true;
+  }
+
+  void order_signal(int signal) noexcept {
+    (void)os::send_order<K>(channel(), detail::InitOrder{nullptr, signal}, nullptr);
   }
 
   /// False in a process that was forked from the one that started the command.
   [[nodiscard]] bool made_here() const noexcept { return made_by_ == os::Kernel::call(SYS_getpid); }
 
-  /// What to poll `process_` for. Without a keeper the command is another's child, and its status is there when it
-  /// has been reaped, which poll tells as POLLHUP without being asked.
-  [[nodiscard]] short end_of_process() const noexcept { return kept_ ? POLLIN : 0; }
+  [[nodiscard]] int channel() const noexcept { return launch_->setup().channel; }
+  [[nodiscard]] bool in_namespace() const noexcept { return channel() >= 0; }
 
-  /// The keeper is gone and everything with it, or without one the command itself.
-  void reap() noexcept {
-    os::WaitStatus status;
-    const long result =
-        kept_ ? os::wait_for<K>(process_.get(), false, status) : os::exit_information<K>(process_.get(), status);
-    if (result == -EAGAIN) return;
-    process_.reset();
-    held_ = {};
-    in_pipe_.reset();
+  /// The keeper is gone and everything with it.
+  void reap_keeper() noexcept {
+    os::WaitStatus unused;
+    if (os::wait_for<K>(keeper_.get(), false, unused) == -EAGAIN) return;
+    keeper_.reset();
     running_ = false;
-    if (!in_namespace_) return;
-    detail::KeeperView& view = area_->view;
-    if (!kept_) {
-      view.over = result == 0;
-      view.status = status;
-    }
-    const std::uint32_t left = launch_->left_running();
-    view.outlived += left;
-    if (!over_) over_ = Clock::now();
-    running_ = left != 0;
+    command_ended();
   }
 
-  void wait_for_process(Clock::time_point deadline) noexcept {
-    pollfd event{process_.get(), end_of_process(), 0};
-    if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) > 0) reap();
+  void wait_for_processes(Clock::time_point deadline) noexcept {
+    pollfd event{in_namespace() ? channel() : keeper_.get(), POLLIN, 0};
+    if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) <= 0) return;
+    if (in_namespace())
+      hear_init(false);
+    else
+      reap_keeper();
   }
 
   /// Leaves processes that can't be ended to themselves, with the memory they may run on.
   void abandon() noexcept {
-    running_ = false;
-    if (!process_) return;
-    process_.reset();
+    if (!std::exchange(running_, false)) return;
+    keeper_.reset();
     (void)new std::shared_ptr<detail::KeeperArea>(area_);
   }
 
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  bool in_namespace_;  ///< the command is in a pid namespace of its own, whose first process gets what it leaves
-  bool kept_;          ///< its parent is a keeper; else it is a child of that first process
   Capture out_;
   Capture err_;
   Clock::time_point begun_;
   Clock::time_point last_output_;
   long made_by_ = os::Kernel::call(SYS_getpid);
   bool running_ = false;  ///< some process of the command may be
+  long pid_ = 0;
   long keeper_pid_ = 0;
-  os::BasicFd<K> process_;  ///< the keeper, or without one the command itself
+  os::BasicFd<K> keeper_;  ///< none in a namespace that has an init
   os::BasicFd<K> bell_;
   std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
   os::BasicFd<K> in_pipe_;

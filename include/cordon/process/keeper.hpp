@@ -8,11 +8,9 @@
 // The keeper is the parent of the command and the reaper of everything that the command leaves behind, so that no
 // descendant gets away by setsid or by a double fork, and it ends all of them when this program dies.
 //
-// Where a backend has a pid namespace ready, the kernel does all that better. The command is then a child of the
-// namespace's first process, which every other process in there comes to be as well; what stands between are two
-// processes that enter the namespace, clone the command, and are gone. That takes a kernel that tells how a process
-// ended which is no child (Linux 6.15): before, the keeper stays.
+// Where a backend has a pid namespace ready, its first process does all that instead; see process/init.hpp.
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <sys/prctl.h>
 
@@ -88,11 +86,13 @@ struct KernelSignalAction {
 struct ChildView {
   const PreparedCall* calls = nullptr;
   std::size_t count = 0;
-  const char* const* candidates = nullptr;  ///< null: stay as it is instead of execve
+  const char* const* candidates = nullptr;
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;
-  Stage stage = Stage::exec;  ///< the step that failed
-  int error = 0;              ///< and its errno; 0 when execve has happened
+  int (*instead)(void*) = nullptr;  ///< called instead of execve
+  int go = 1;                       ///< 0: execve waits until it is 1; -1: there is to be none
+  Stage stage = Stage::exec;        ///< the step that failed
+  int error = 0;                    ///< and its errno; 0 when execve has happened
 };
 
 /// The command's process, from clone to execve: makes the prepared calls, and reports the first that fails.
@@ -110,10 +110,20 @@ child_main(void* raw) noexcept {
     view->error = static_cast<int>(-result);
     K::call(SYS_exit_group, 125);
   }
-  while (view->candidates == nullptr) K::call(SYS_ppoll, 0, 0, 0, 0, 0);
+  if (view->instead != nullptr) return view->instead(nullptr);
+  while (__atomic_load_n(&view->go, __ATOMIC_ACQUIRE) == 0)
+    K::call(SYS_futex, os::arg(&view->go), FUTEX_WAIT_PRIVATE, 0);
+  if (view->go < 0) K::call(SYS_exit_group, 125);
   view->error = exec_first<K>(view->candidates, view->argv, view->environment);
   K::call(SYS_exit_group, 125);
   return 0;
+}
+
+/// Lets a child that waits for it go on to execve, or not.
+template <class K>
+void let_go(ChildView& child, bool go) noexcept {
+  __atomic_store_n(&child.go, go ? 1 : -1, __ATOMIC_RELEASE);
+  K::call(SYS_futex, os::arg(&child.go), FUTEX_WAKE_PRIVATE, 1);
 }
 
 /// The ids of a user namespace that the keeper has to write, in the forms of user_namespaces(7).
@@ -124,31 +134,28 @@ struct IdMaps {
   std::size_t groups_size = 0;
 };
 
-/// What the keeper reads, and what it answers. The answers may be read when it has rung or is gone.
-struct KeeperView {
+/// What the parent of a command reads, and what it answers.
+struct CommandView {
   ChildView child;
-  void* child_stack = nullptr;  ///< the top
-  int namespaces = -1;          ///< the pidfd of a process whose namespaces the command is cloned into
-  int clone_flags = 0;          ///< namespaces of the command
-  long parent = 0;              ///< this program
-  int bell = -1;                ///< an event descriptor: rung when the command ended and something that it left did not
-  bool whole_tree = true;       ///< false: only the process group can be ended
-  const IdMaps* maps = nullptr;  ///< of the user namespace that the command is cloned into
-  int mapped = -1;               ///< a byte is written here when they are in place
+  int (*main)(void*) = nullptr;  ///< of the command's process, which gets `child`
+  void* stack = nullptr;         ///< and its stack's top
 
-  int pid = 0;                 ///< the command's process, or -errno when it could not be cloned
+  int pid = 0;                 ///< the command's process as its parent numbers it, or -errno when it was not cloned
   bool over = false;           ///< the command has ended
   os::WaitStatus status;       ///< and how
   std::uint32_t outlived = 0;  ///< processes that ended later than the command
 };
 
-/// The namespaces that the process behind `pidfd` is in. 0, or -errno.
-template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) long
-enter_namespaces(int pidfd) noexcept {
-  return K::call(SYS_setns, pidfd, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID);
-}
+/// What the keeper reads beside. Its answers may be read when it has rung or is gone.
+struct KeeperView {
+  CommandView command;
+  int clone_flags = 0;           ///< namespaces of the command
+  long parent = 0;               ///< this program
+  int bell = -1;                 ///< an event descriptor: rung when the command ended and something it left did not
+  bool whole_tree = true;        ///< false: only the process group can be ended
+  const IdMaps* maps = nullptr;  ///< of the user namespace that the command is cloned into
+  int mapped = -1;               ///< a byte is written here when they are in place
+};
 
 /// Asks the keeper to end all that still runs.
 inline constexpr int end_request = SIGUSR1;
@@ -198,11 +205,13 @@ ring(int bell) noexcept {
   K::call(SYS_write, bell, os::arg(&once), sizeof once);
 }
 
-/// Reaps every child that has ended. False when there is none left, running or not.
+/// Reaps every child that has ended. False when there is none left, running or not. What has ended by the time that
+/// the command is found to have did not outlive it.
 template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) bool
-reap_children(KeeperView* view) noexcept {
+reap_children(CommandView* command) noexcept {
+  const bool was_over = command->over;
   while (true) {
     siginfo_t info;
     info.si_pid = 0;
@@ -210,13 +219,13 @@ reap_children(KeeperView* view) noexcept {
     if (result == -EINTR) continue;
     if (result < 0) return false;
     if (info.si_pid == 0) return true;
-    if (info.si_pid != view->pid) {
-      if (view->over) view->outlived = view->outlived + 1;
+    if (info.si_pid != command->pid || command->over) {
+      if (was_over) command->outlived = command->outlived + 1;
       continue;
     }
-    view->status.signalled = info.si_code != CLD_EXITED;
-    view->status.value = info.si_status;
-    view->over = true;
+    command->status.signalled = info.si_code != CLD_EXITED;
+    command->status.value = info.si_status;
+    command->over = true;
   }
 }
 
@@ -257,14 +266,15 @@ template <class K>
                                                             no_stack_protector)) void
 map_ids(KeeperView* view) noexcept {
   const IdMaps* maps = view->maps;
-  long result = write_proc<K>(view->pid, "setgroups", "deny", 4);
-  if (result >= 0) result = write_proc<K>(view->pid, "uid_map", maps->users, maps->users_size);
-  if (result >= 0) result = write_proc<K>(view->pid, "gid_map", maps->groups, maps->groups_size);
+  const int pid = view->command.pid;
+  long result = write_proc<K>(pid, "setgroups", "deny", 4);
+  if (result >= 0) result = write_proc<K>(pid, "uid_map", maps->users, maps->users_size);
+  if (result >= 0) result = write_proc<K>(pid, "gid_map", maps->groups, maps->groups_size);
   if (result >= 0) result = K::call(SYS_write, view->mapped, os::arg("m"), 1);
   if (result >= 0) return;
-  view->child.stage = Stage::user_namespace;
-  view->child.error = static_cast<int>(-result);
-  K::call(SYS_kill, view->pid, SIGKILL);
+  view->command.child.stage = Stage::user_namespace;
+  view->command.child.error = static_cast<int>(-result);
+  K::call(SYS_kill, pid, SIGKILL);
 }
 
 /// The keeper, from clone to exit. Every signal is blocked when it begins.
@@ -273,28 +283,22 @@ template <class K>
                                                             no_stack_protector)) int
 keeper_main(void* raw) noexcept {
   auto* view = static_cast<KeeperView*>(raw);
+  CommandView* const command = &view->command;
   // This program may ignore the end of its children; the keeper may not.
   static constexpr KernelSignalAction default_action{};
   long result = K::call(SYS_rt_sigaction, SIGCHLD, os::arg(&default_action), 0, sizeof default_action.mask);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
   if (result >= 0) result = K::call(SYS_prctl, PR_SET_PDEATHSIG, parent_changed);
-  // In the namespaces there is another /proc, which does not know the keeper, whom a command can still give a child.
-  long list = -1;
-  if (result >= 0 && view->namespaces >= 0) {
-    list = open_children<K>();
-    result = list < 0 ? list : enter_namespaces<K>(view->namespaces);
-  }
   if (result >= 0)
-    result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags,
-                      &view->child, &view->pid);
+    result = K::clone(command->main, command->stack, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD | view->clone_flags,
+                      &command->child, &command->pid);
   if (result < 0) {
-    view->pid = static_cast<int>(result);
+    command->pid = static_cast<int>(result);
     K::call(SYS_exit_group, 0);
   }
   if (view->maps != nullptr) map_ids<K>(view);
-  if (list >= 0) list = K::call(SYS_dup3, list, view->bell + 1, O_CLOEXEC);
   if (view->bell > 0) K::call(SYS_close_range, 0, view->bell - 1, 0);
-  K::call(SYS_close_range, view->bell + (list >= 0 ? 2 : 1), ~0U, 0);
+  K::call(SYS_close_range, view->bell + 1, ~0U, 0);
 
   // This program's end, told without a signal: one it may not send when it has other privileges by then.
   static constexpr std::uint64_t every = ~0ULL;
@@ -303,11 +307,12 @@ keeper_main(void* raw) noexcept {
       {static_cast<int>(K::call(SYS_signalfd4, -1, os::arg(&every), sizeof every, O_CLOEXEC)), POLLIN, 0}};
   bool ending = K::call(SYS_getppid) != view->parent;
   bool told = false;
+  long list = -1;
   while (true) {
     // Only while the leader is not reaped is the group's number sure to be its own.
-    if (!view->whole_tree && (ending || has_ended<K>(view->pid))) K::call(SYS_kill, -view->pid, SIGKILL);
-    if (!reap_children<K>(view) || (view->over && !view->whole_tree)) break;
-    if (view->over && !told) {
+    if (!view->whole_tree && (ending || has_ended<K>(command->pid))) K::call(SYS_kill, -command->pid, SIGKILL);
+    if (!reap_children<K>(command) || (command->over && !view->whole_tree)) break;
+    if (command->over && !told) {
       told = true;
       ring<K>(view->bell);
     }
@@ -336,52 +341,9 @@ keeper_main(void* raw) noexcept {
   return 0;
 }
 
-/// What the processes read that put a command into namespaces, and what they answer.
-struct EntryView {
-  ChildView* child = nullptr;
-  void* child_stack = nullptr;
-  void* passage_stack = nullptr;
-  int namespaces = -1;  ///< the pidfd of a process in them
-  int pidfd = -1;       ///< the command's, in this program's table
-  long result = 0;      ///< -errno when it could not be cloned
-};
-
-/// The parent of the command, in the pid namespace. Its end makes the command a child of the namespace's first process.
-/// With a parent outside, a command could make siblings (CLONE_PARENT) that nobody knows of and only this program can
-/// reap: they would meet the next command while it still shares this program's memory.
-template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) int
-passage_main(void* raw) noexcept {
-  auto* view = static_cast<EntryView*>(raw);
-  view->result = K::clone(child_main<K>, view->child_stack, CLONE_VM | CLONE_PIDFD, view->child, &view->pidfd);
-  K::call(SYS_exit_group, 0);
-  return 0;
-}
-
-/// The process outside, from clone to exit. Both share the descriptors of this program, which waits for them.
-template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) int
-entry_main(void* raw) noexcept {
-  auto* view = static_cast<EntryView*>(raw);
-  view->result = enter_namespaces<K>(view->namespaces);
-  if (view->result >= 0) {
-    const long passage =
-        K::clone(passage_main<K>, view->passage_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, view, nullptr);
-    if (passage < 0)
-      view->result = passage;
-    else
-      os::reap<K>(passage);
-  }
-  K::call(SYS_exit_group, 0);
-  return 0;
-}
-
 /// What those processes run on. It must outlive them.
 struct KeeperArea {
   KeeperView view;
-  EntryView entry;
   IdMaps maps;
   std::vector<std::string> candidates;
   std::vector<const char*> candidate_pointers;
@@ -390,7 +352,6 @@ struct KeeperArea {
   std::vector<PreparedCall> calls;
   // Left as they are: nothing reads them before it has written.
   alignas(16) std::array<std::byte, 16384> keeper_stack;
-  alignas(16) std::array<std::byte, 4096> passage_stack;
   alignas(16) std::array<std::byte, 16384> child_stack;
 };
 

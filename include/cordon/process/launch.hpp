@@ -29,15 +29,15 @@ struct ChildSetup {
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::string working_directory;
   std::vector<int> descriptors;           ///< become 3, 4, 5, … in the child; owned by the Launch
-  bool executes = true;                   ///< false: the child stays as it is instead of execve, until it is ended
+  int (*instead)(void*) = nullptr;        ///< called instead of execve, with every signal blocked and 0 to 2 closed
   unsigned clone_flags = 0;               ///< namespaces that the child starts in
   std::vector<PreparedCall> confinement;  ///< made in order, before the working directory is entered
   bool wraps = false;                     ///< argv is not the command itself but something that runs it
   std::string user_map = {};              ///< ids for a user namespace among clone_flags, written from outside
   std::string group_map = {};
-  int mapped = -1;      ///< a byte is written here when they are in place
-  int namespaces = -1;  ///< the pidfd of a process whose namespaces are entered first. Nothing else of importance is in
-                        ///< its pid namespace, whose end is the end of every process of the command.
+  int mapped = -1;   ///< a byte is written here when they are in place
+  int channel = -1;  ///< to the init of a namespace where the command is to be instead; see process/init.hpp
+  int init = -1;     ///< and that process's pidfd
 };
 
 /// Where `descriptors` begin in the child.
@@ -66,13 +66,14 @@ class Launch {
   [[nodiscard]] virtual Ending exec_failed(int error) const = 0;
   /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
   virtual void started() {}
-  /// With a pid namespace: how many processes the command left in it when it ended.
-  [[nodiscard]] virtual std::uint32_t left_running() { return 0; }
-  /// With a pid namespace: has every process in it ended. Does not wait for that.
-  virtual void end_namespace() noexcept {}
-  /// With a pid namespace: its first process, as this program numbers it.
-  [[nodiscard]] virtual long namespace_root() const noexcept { return 0; }
-  /// How it ended. `status` is missing when something else killed the keeper; `error_text` is all of stderr.
+  /// With an init: false when a process that it clones does not inherit what one of this program's would. Asked while
+  /// the command is being set up, and before its execve.
+  [[nodiscard]] virtual bool current() const noexcept { return true; }
+  /// The same execution with another init, after `current` was false.
+  [[nodiscard]] virtual std::unique_ptr<Launch> renewed() { return nullptr; }
+  /// With an init: nothing is left in its namespace, so it can have another command.
+  virtual void gone() noexcept {}
+  /// How it ended. `status` is missing when something else killed the keeper or init; `error_text` is all of stderr.
   [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) = 0;
 };
 

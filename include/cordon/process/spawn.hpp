@@ -65,17 +65,18 @@ template <class K>
 
   BasicChild<K> child(std::move(launch), std::move(options));
   const ChildSetup& setup = child.launch_->setup();
-  if (setup.executes && setup.argv.empty())
+  if (setup.instead == nullptr && setup.argv.empty())
     throw ArgvInvalidError("there is no program to start; was the argv moved from?");
   if (child.options_.limits.stop.stop_requested()) {
     child.ending_ = Cancelled{};
     return child;
   }
 
+  const bool kept = !child.in_namespace();
   // Numbers from here on can't collide with the ones that the child gives out (0, 1, 2, 3, …).
   constexpr int first_free = 32;
-  const auto lift = [&](const os::BasicFd<K>& fd) {
-    return os::BasicFd<K>(check(os::duplicate_from<K>(fd.get(), first_free), "duplicating a descriptor"));
+  const auto lift = [&](os::BasicFd<K>& fd) {
+    if (kept) fd = os::BasicFd<K>(check(os::duplicate_from<K>(fd.get(), first_free), "duplicating a descriptor"));
   };
   const auto make_pipe = [&] {
     os::FdPair<K> pair;
@@ -85,22 +86,24 @@ template <class K>
   os::FdPair<K> out = make_pipe();
   os::FdPair<K> err = make_pipe();
   os::FdPair<K> in;
-  out.write = lift(out.write);
-  err.write = lift(err.write);
+  lift(out.write);
+  lift(err.write);
   if (child.options_.input.piped()) {
     in = make_pipe();
-    in.read = lift(in.read);
     if (child.options_.input.content()) child.pending_input_ = *child.options_.input.content();
   } else {
-    const os::BasicFd<K> null(check(os::open_file<K>("/dev/null", O_RDONLY), "opening /dev/null"));
-    in.read = lift(null);
+    in.read = os::BasicFd<K>(check(os::open_file<K>("/dev/null", O_RDONLY), "opening /dev/null"));
   }
+  lift(in.read);
   for (const os::BasicFd<K>* ours : {&out.read, &err.read, &in.write})
     if (*ours) check(os::set_nonblocking<K>(ours->get()), "setting a pipe non-blocking");
-  // Open in the child until execve, and nowhere else for long: its end tells that the child has started or failed.
-  os::FdPair<K> start = make_pipe();
-  start.write = lift(start.write);
-  if (child.kept_ || child.options_.limits.stop.stop_possible())
+  os::FdPair<K> start;
+  if (kept) {
+    // Open in the child until execve, and nowhere else for long: its end tells that the child has started or failed.
+    start = make_pipe();
+    lift(start.write);
+  }
+  if (kept || child.options_.limits.stop.stop_possible())
     child.bell_ = os::BasicFd<K>(check(os::make_event<K>(), "making an event descriptor"));
   std::vector<os::BasicFd<K>> extra;
   for (int fd : setup.descriptors)
@@ -110,21 +113,25 @@ template <class K>
 
   static constexpr KernelSignalAction default_action{};
   static constexpr std::uint64_t no_signals = 0;
+  constexpr long last_descriptor = std::numeric_limits<int>::max();
   KeeperArea& area = *child.area_;
   area.calls.reserve(96 + extra.size() + setup.confinement.size());
   const auto plan = [&](Stage stage, long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     area.calls.push_back({number, {a, b, c, d, 0, 0}, stage});
   };
-  int next = 0;
-  for (int source : {in.read.get(), out.write.get(), err.write.get()})
-    plan(Stage::descriptors, SYS_dup3, source, next++, 0);
-  for (const auto& fd : extra) plan(Stage::descriptors, SYS_dup3, fd.get(), next++, 0);
-  plan(Stage::descriptors, SYS_dup3, start.write.get(), start_fd, O_CLOEXEC);
-  plan(Stage::descriptors, SYS_close_range, start_fd + 1, std::numeric_limits<int>::max(), 0);
+  if (kept) {
+    int next = 0;
+    for (int source : {in.read.get(), out.write.get(), err.write.get()})
+      plan(Stage::descriptors, SYS_dup3, source, next++, 0);
+    for (const auto& fd : extra) plan(Stage::descriptors, SYS_dup3, fd.get(), next++, 0);
+    plan(Stage::descriptors, SYS_dup3, start.write.get(), start_fd, O_CLOEXEC);
+    plan(Stage::descriptors, SYS_close_range, start_fd + 1, last_descriptor, 0);
+    // An init has had these done to itself.
+    for (int signal = 1; signal <= 64; ++signal)
+      if (signal != SIGKILL && signal != SIGSTOP)
+        plan(Stage::signals, SYS_rt_sigaction, signal, os::arg(&default_action), 0, sizeof(std::uint64_t));
+  }
   plan(Stage::session, SYS_setsid);
-  for (int signal = 1; signal <= 64; ++signal)
-    if (signal != SIGKILL && signal != SIGSTOP)
-      plan(Stage::signals, SYS_rt_sigaction, signal, os::arg(&default_action), 0, sizeof(std::uint64_t));
   area.calls.insert(area.calls.end(), setup.confinement.begin(), setup.confinement.end());
   if (!child.options_.input.piped()) {
     // Opened again in the view just made: through the caller's descriptor uid 0 could change the mode of the device.
@@ -133,71 +140,85 @@ template <class K>
   }
   plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));
   // If the keeper is killed, so is the command. After the confinement, since a change of privileges undoes it.
-  if (child.kept_) plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
-  plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
-  if (!setup.executes) plan(Stage::descriptors, SYS_close_range, 0, std::numeric_limits<int>::max(), 0);
-
-  if (setup.executes) {
+  if (kept)
+    plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  else
+    plan(Stage::descriptors, SYS_close_range, first_descriptor, last_descriptor, 0);
+  if (setup.instead == nullptr) {
+    plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
     area.candidates = exec_candidates(setup.argv.front(), setup.environment);
     area.candidate_pointers = pointers_to(area.candidates);
+  } else {
+    plan(Stage::descriptors, SYS_close_range, 0, first_descriptor - 1, 0);
+    plan(Stage::descriptors, SYS_close_range, start_fd, last_descriptor, 0);
   }
   area.argv = pointers_to(setup.argv);
   area.environment = pointers_to(setup.environment);
-  KeeperView& view = area.view;
-  view.child = {area.calls.data(), area.calls.size(), setup.executes ? area.candidate_pointers.data() : nullptr,
-                area.argv.data(), area.environment.data()};
-  void* const child_stack = area.child_stack.data() + area.child_stack.size();
-  void* const keeper_stack = area.keeper_stack.data() + area.keeper_stack.size();
-  view.child_stack = child_stack;
-  view.clone_flags = static_cast<int>(setup.clone_flags);
-  view.parent = K::call(SYS_getpid);
-  view.bell = child.bell_.get();
-  view.namespaces = setup.namespaces;
-  if (child.kept_) view.whole_tree = os::proc_lists_children<K>();
-  if (!setup.user_map.empty()) {
-    area.maps = {setup.user_map.data(), setup.user_map.size(), setup.group_map.data(), setup.group_map.size()};
-    view.maps = &area.maps;
-    view.mapped = setup.mapped;
-  }
-  EntryView& entry = area.entry;
-  entry = {&view.child, child_stack, area.passage_stack.data() + area.passage_stack.size(), setup.namespaces};
-  int pidfd = -1;
-  long cloned = 0;
-  {
-    const os::BlockAllSignals<K> blocked;
-    cloned = child.kept_ ? K::clone(keeper_main<K>, keeper_stack, CLONE_VM | CLONE_PIDFD, &view, &pidfd)
-                         : K::clone(entry_main<K>, keeper_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &entry, nullptr);
-  }
-  check(cloned, "clone");
-  // Until the keeper has cloned, this thread and the keeper have one errno: nothing but the kernel is called.
-  if (child.kept_) {
-    child.keeper_pid_ = cloned;
+
+  CommandView& command = area.view.command;
+  command.child = {area.calls.data(), area.calls.size(),       area.candidate_pointers.data(),
+                   area.argv.data(),  area.environment.data(), setup.instead};
+  command.main = child_main<K>;
+  command.stack = area.child_stack.data() + area.child_stack.size();
+  if (kept) {
+    KeeperView& view = area.view;
+    view.clone_flags = static_cast<int>(setup.clone_flags);
+    view.parent = K::call(SYS_getpid);
+    view.bell = child.bell_.get();
+    view.whole_tree = os::proc_lists_children<K>();
+    if (!setup.user_map.empty()) {
+      area.maps = {setup.user_map.data(), setup.user_map.size(), setup.group_map.data(), setup.group_map.size()};
+      view.maps = &area.maps;
+      view.mapped = setup.mapped;
+    }
+    int pidfd = -1;
+    {
+      const os::BlockAllSignals<K> blocked;
+      child.keeper_pid_ = K::clone(keeper_main<K>, area.keeper_stack.data() + area.keeper_stack.size(),
+                                   CLONE_VM | CLONE_PIDFD, &view, &pidfd);
+    }
+    check(child.keeper_pid_, "clone");
+    child.keeper_ = os::BasicFd<K>(pidfd);
   } else {
-    os::reap<K>(cloned);
-    pidfd = entry.pidfd;
-    view.pid = static_cast<int>(entry.result < 0 ? entry.result : os::pid_behind<K>(pidfd));
+    command.child.go = 0;
+    const std::array<int, 3> first_three{in.read.get(), out.write.get(), err.write.get()};
+    check(os::send_order<K>(setup.channel, InitOrder{&command, 0}, &first_three), "asking the init of the sandbox");
   }
-  child.process_ = os::BasicFd<K>(pidfd);
-  child.running_ = pidfd >= 0;
+  child.running_ = true;
   child.out_pipe_ = std::move(out.read);
   child.err_pipe_ = std::move(err.read);
   child.in_pipe_ = std::move(in.write);
   child.held_ = {std::move(out.write), std::move(err.write)};
   in.read.reset();
   for (auto& fd : extra) fd.reset();
-  start.write.reset();
-  std::byte unused;
-  (void)os::read_some<K>(start.read.get(), std::span(&unused, 1));
+  if (kept) {
+    start.write.reset();
+    std::byte unused;
+    (void)os::read_some<K>(start.read.get(), std::span(&unused, 1));
+    child.pid_ = command.pid;
+  } else {
+    const bool current = child.launch_->current();
+    let_go<K>(command.child, current);
+    if (!child.hear_init(true))
+      throw SandboxUnavailableError(
+          "the init of the sandbox was killed, and with it whatever of the command had begun; start it again");
+    if (!current) {
+      auto renewed = child.launch_->renewed();
+      options = std::move(child.options_);
+      { const BasicChild<K> ended = std::move(child); }
+      return launch_command<K>(std::move(renewed), std::move(options));
+    }
+  }
 
-  if (view.pid < 0 && (setup.clone_flags != 0 || child.in_namespace_)) {
-    const int error = -view.pid;
+  if (command.pid < 0 && (setup.clone_flags != 0 || !kept)) {
+    const int error = -command.pid;
     throw SandboxUnavailableError("the namespaces of the sandbox were refused: " + error_text(error),
                                   RunnerFailure{std::string(name(Stage::user_namespace)), error, error_text(error)});
   }
-  check(view.pid, "clone");
-  if (view.pid == 0 && !child.in_namespace_) check(-ESRCH, "the process that keeps it was killed");
-  const Stage stage = view.child.stage;
-  if (const int error = view.child.error; error == 0) {
+  check(command.pid, "clone");
+  if (command.pid == 0) check(-ESRCH, "the process that keeps it was killed");
+  const Stage stage = command.child.stage;
+  if (const int error = command.child.error; error == 0) {
     child.launch_->started();
   } else if (confines(stage)) {
     child.ending_ = RunnerFailure{std::string(name(stage)), error, error_text(error)};

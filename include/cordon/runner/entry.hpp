@@ -260,13 +260,14 @@ struct PolicyWords {
   const std::string directory = os::current_directory();
   auto prepared = std::make_shared<in_process::Prepared>();
   if (job.layers.landlock) {
-    const int abi = in_process::Machine::here().landlock_abi;
+    const int abi = prepared->machine.landlock_abi;
     if (abi == 0) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
     std::string refused;
     const long made = in_process::make_ruleset(job, abi, refused);
     prepared->ruleset = os::Fd(require(made, process::Stage::landlock, refused.empty() ? "making the rules" : refused));
   }
-  const in_process::Launch launch(job, prepared, nullptr, {command, environment, directory});
+  const in_process::Launch launch(std::make_shared<const in_process::Job>(std::move(job)), prepared, nullptr,
+                                  {command, environment, directory});
   apply(launch.setup(), status);
 }
 

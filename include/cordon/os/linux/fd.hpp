@@ -69,6 +69,13 @@ template <class K>
   return K::call(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK);
 }
 
+/// A signalfd(2) for one signal that never blocks, or -errno. It speaks of the process that reads it.
+template <class K>
+[[nodiscard]] long make_signal_event(int signal) noexcept {
+  const std::uint64_t mask = 1ULL << (signal - 1);
+  return K::call(SYS_signalfd4, -1, arg(&mask), sizeof mask, O_CLOEXEC | O_NONBLOCK);
+}
+
 /// A connected pair of stream sockets, or -errno. Both ends can be read and written.
 template <class K>
 [[nodiscard]] long make_socket_pair(FdPair<K>& pair) noexcept {

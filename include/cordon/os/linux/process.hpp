@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <array>
 #include <cordon/os/linux/fd.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +14,6 @@
 #include <system_error>
 #include <utility>
 #include <vector>
-
-// For the attribute that GCC does not know; see process/keeper.hpp.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
 
 namespace cordon::os {
 
@@ -57,87 +51,6 @@ template <class K>
   status.signalled = info.si_code != CLD_EXITED;
   status.value = info.si_status;
   return 0;
-}
-
-namespace detail {
-/// The kernel's struct pidfd_info, in the first form that tells how a process ended.
-struct ProcessInformation {
-  std::uint64_t mask = 0;
-  std::uint64_t cgroup = 0;
-  std::uint32_t pid = 0;
-  std::uint32_t ids[10] = {};
-  std::int32_t exit_code = 0;
-};
-static_assert(sizeof(ProcessInformation) == 64);
-
-inline constexpr std::uint64_t told_pid = 1U << 0U;   // PIDFD_INFO_PID
-inline constexpr std::uint64_t told_exit = 1U << 3U;  // PIDFD_INFO_EXIT
-
-template <class K>
-[[nodiscard]] long ask_pidfd(int pidfd, std::uint64_t what, ProcessInformation& answer) noexcept {
-  constexpr long get_info = _IOWR(0xff, 11, char[64]);
-  answer.mask = what;
-  const long result = K::call(SYS_ioctl, pidfd, get_info, arg(&answer));
-  if (result < 0) return result;
-  return (answer.mask & what) == what ? 0 : -ENODATA;
-}
-}  // namespace detail
-
-/// How the process behind `pidfd` ended, once it has been reaped, by whomever. 0, or -errno: Linux before 6.15 can't
-/// tell. Source: PIDFD_GET_INFO in the kernel's uapi/linux/pidfd.h.
-template <class K>
-[[nodiscard]] long exit_information(int pidfd, WaitStatus& status) noexcept {
-  detail::ProcessInformation info;
-  const long result = detail::ask_pidfd<K>(pidfd, detail::told_exit, info);
-  if (result < 0) return result;
-  status.signalled = WIFSIGNALED(info.exit_code);
-  status.value = status.signalled ? WTERMSIG(info.exit_code) : WEXITSTATUS(info.exit_code);
-  return 0;
-}
-
-/// The number of the process behind `pidfd` for this process; 0 when it has been reaped. Since Linux 6.13.
-template <class K>
-[[nodiscard]] long pid_behind(int pidfd) noexcept {
-  detail::ProcessInformation info;
-  return detail::ask_pidfd<K>(pidfd, detail::told_pid, info) < 0 ? 0 : static_cast<long>(info.pid);
-}
-
-/// Waits for a child that has nothing to tell, and reaps it. For processes that share memory, too.
-template <class K>
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) void
-reap(long pid) noexcept {
-  while (K::call(SYS_waitid, P_PID, pid, 0, WEXITED | __WALL, 0) == -EINTR) {
-  }
-}
-
-namespace detail {
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) inline int
-exit_at_once(void*) noexcept {
-  Kernel::call(SYS_exit_group, 0);
-  return 0;
-}
-}  // namespace detail
-
-/// True when this kernel tells how a process ended that somebody else reaped. Found out once, with a process.
-[[nodiscard]] inline bool tells_exit_of_reaped() {
-  static const bool tells = [] {
-    alignas(16) std::array<std::byte, 4096> stack;
-    int pidfd = -1;
-    long pid = 0;
-    {
-      const BlockAllSignals<Kernel> blocked;
-      pid = Kernel::clone(detail::exit_at_once, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
-                          nullptr, &pidfd);
-    }
-    if (pid < 0) return false;
-    const Fd owned(pidfd);
-    reap<Kernel>(pid);
-    WaitStatus status;
-    return exit_information<Kernel>(pidfd, status) == 0;
-  }();
-  return tells;
 }
 
 /// A pidfd for a process that is not necessarily a child, or -errno.
@@ -251,5 +164,3 @@ template <class K>
 }
 
 }  // namespace cordon::os
-
-#pragma GCC diagnostic pop
