@@ -46,10 +46,10 @@ constexpr std::array changes{
            "test $(umask) = 0027"},
     Change{"a resource limit",
            [] {
-             const rlimit limit{77, 77};
+             const rlimit limit{777, 777};
              return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
            },
-           "test $(ulimit -n) = 77"},
+           "test $(ulimit -n) = 777"},
     Change{"the niceness", [] { return ::setpriority(PRIO_PROCESS, 0, 7) == 0; }, "test $(nice) = 7"},
     Change{"the processors",
            [] {
