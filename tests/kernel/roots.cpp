@@ -8,6 +8,7 @@
 
 using namespace kernel_tests;
 using cordon::PolicyInvalidError;
+using cordon::process::Exited;
 
 namespace {
 
@@ -136,6 +137,33 @@ TEMPLATE_LIST_TEST_CASE("A mount that the host makes in the workspace between tw
   harness<TestType>().backend().invalidate();  // gives back what keeps the mount busy
   CHECK(::umount2(place.in("sub").c_str(), MNT_DETACH) == 0);
   CHECK_FALSE(exists(place.in("sub/during")));
+}
+
+TEMPLATE_LIST_TEST_CASE("A mount that the host makes outside while a command runs is not writable for it", "[roots]",
+                        Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  if (!is_root() || !cordon::os::has_capability<cordon::os::Kernel>(cordon::os::cap_sys_admin)) {
+    SUCCEED("only uid 0 can mount");
+    return;
+  }
+  // A mount that passes on what is mounted below it.
+  REQUIRE(::mount(place.outside().c_str(), place.outside().c_str(), nullptr, MS_BIND, nullptr) == 0);
+  REQUIRE(::mount(nullptr, place.outside().c_str(), nullptr, MS_SHARED, nullptr) == 0);
+  const auto confined = harness<TestType>().confine(
+      policy_of(place.workspace(), {}),
+      cordon::Argv({"/bin/sh", "-c",
+                    "echo >\"$1/ready\"; while [ ! -e \"$1/go\" ]; do sleep 0.02; done; echo x >\"$2/empty/new\"", "sh",
+                    place.workspace(), place.outside()}));
+  auto child = cordon::process::spawn(confined, plain_options());
+  CHECK(soon([&] { return exists(place.in("ready")); }));
+  REQUIRE(::mount("none", place.out("empty").c_str(), "tmpfs", 0, "mode=0777") == 0);
+  write_file(place.in("go"), "");
+  CHECK(child.wait().ending != cordon::process::Ending(Exited{0}));
+  CHECK_FALSE(exists(place.out("empty/new")));
+  harness<TestType>().backend().invalidate();
+  CHECK(::umount2(place.out("empty").c_str(), MNT_DETACH) == 0);
+  CHECK(::umount2(place.outside().c_str(), MNT_DETACH) == 0);
 }
 
 TEMPLATE_LIST_TEST_CASE("A protected path that was replaced between two runs is the new one", "[roots]", Writing) {
