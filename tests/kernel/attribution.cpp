@@ -493,6 +493,30 @@ TEMPLATE_LIST_TEST_CASE("What was prepared and then killed by somebody is made a
   CHECK(run_shell<TestType>(place, "exit 4").ending == cordon::CommandEnding(Exited{4}));
 }
 
+TEMPLATE_LIST_TEST_CASE("A program that replaces itself leaves nothing behind that was prepared", "[attribution]",
+                        Writing) {
+  const Place place;
+  if (!usable<TestType>(place) || !Facts<TestType>::own_namespaces()) return;
+  const std::string token = unique_sleep();
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    HarnessOf<TestType> own;
+    (void)own.run(policy_for<typename TestType::Mode>(place.workspace()), cordon::shell("true"), plain_options());
+    if (!cordon::os::children_of(::getpid()).empty()) ::execlp("sleep", "sleep", token.c_str(), nullptr);
+    ::_exit(1);
+  }
+  CHECK(soon([&] { return somebody_runs(token); }));
+  // Nobody reaps the keeper then, but it has ended.
+  CHECK(soon([&] {
+    const auto left = cordon::os::children_of(caller);
+    return std::all_of(left.begin(), left.end(), [](long pid) {
+      return read_file("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos;
+    });
+  }));
+  ::kill(caller, SIGKILL);
+  ::waitpid(caller, nullptr, 0);
+}
+
 TEST_CASE("A program that changed its user and is killed leaves no command behind", "[attribution]") {
   if (::geteuid() != 0) return;
   const Place place;
