@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
+#include <set>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -133,6 +136,57 @@ TEST_CASE("EXE-06: writing to a closed pipe is an error and never a signal") {
     CHECK(pipe_signals == 1);
   }
   ::sigaction(SIGPIPE, &before, nullptr);
+}
+
+TEST_CASE("A file that grew as large as this program may make one is an error and never a signal") {
+  const support::TempDirectory directory;
+  const Fd file(os::open_file<K>((directory.path() + "/f").c_str(), O_WRONLY | O_CREAT, 0600));
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{4, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const long result = os::write_all<K>(file.get(), "123456");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(result == -EFBIG);
+  CHECK(support::content_of(directory.path() + "/f") == "1234");
+  sigset_t pending;
+  ::sigpending(&pending);
+  CHECK(::sigismember(&pending, SIGXFSZ) == 0);
+}
+
+TEST_CASE("A file is opened and removed in the directory that was opened, wherever it has gone") {
+  const support::TempDirectory directory;
+  (void)directory.directory("before");
+  const Fd opened(os::open_file<K>((directory.path() + "/before").c_str(), O_RDONLY | O_DIRECTORY));
+  std::filesystem::rename(directory.path() + "/before", directory.path() + "/after");
+  const Fd file(os::open_file_in<K>(opened.get(), "f", O_WRONLY | O_CREAT | O_EXCL, 0600));
+  REQUIRE(file);
+  CHECK(open_and_close_on_exec(file.get()));
+  CHECK(support::exists(directory.path() + "/after/f"));
+  CHECK(os::open_file_in<K>(opened.get(), "f", O_WRONLY | O_CREAT | O_EXCL, 0600) == -EEXIST);
+  CHECK(os::remove_file_in<K>(opened.get(), "f") == 0);
+  CHECK(os::remove_file_in<K>(opened.get(), "f") == -ENOENT);
+  CHECK_FALSE(support::exists(directory.path() + "/after/f"));
+}
+
+TEST_CASE("A file that is closed says whether that went well, and is closed once") {
+  Fd file(os::memory_file<K>("name", ""));
+  const int number = file.get();
+  CHECK(os::close_file(file) == 0);
+  CHECK_FALSE(file);
+  CHECK_FALSE(open(number));
+  CHECK(os::close_file(file) == -EBADF);
+}
+
+TEST_CASE("Names that nobody can guess differ") {
+  std::set<std::string> names;
+  for (int i = 0; i != 100; ++i) {
+    const std::string name = os::random_name<K>();
+    CHECK(name.size() == 16);
+    CHECK(name.find_first_not_of("0123456789abcdef") == std::string::npos);
+    names.insert(name);
+  }
+  CHECK(names.size() == 100);
 }
 
 TEST_CASE("A memory file is read from its start") {

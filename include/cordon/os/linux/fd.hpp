@@ -91,6 +91,25 @@ template <class K>
   return retry<K>(SYS_openat, AT_FDCWD, arg(path), flags | O_CLOEXEC, static_cast<long>(mode));
 }
 
+/// openat(2) relative to the directory `directory`; O_CLOEXEC is added. Or -errno.
+template <class K>
+[[nodiscard]] long open_file_in(int directory, const char* name, int flags, unsigned mode = 0) noexcept {
+  return retry<K>(SYS_openat, directory, arg(name), flags | O_CLOEXEC, static_cast<long>(mode));
+}
+
+/// unlinkat(2) relative to the directory `directory`. 0, or -errno.
+template <class K>
+long remove_file_in(int directory, const char* name) noexcept {
+  return K::call(SYS_unlinkat, directory, arg(name), 0);
+}
+
+/// close(2), for a file that was written: some file systems tell only now that it could not be. 0, or -errno; it is
+/// closed in any case.
+template <class K>
+[[nodiscard]] long close_file(BasicFd<K>& file) noexcept {
+  return K::call(SYS_close, file.release());
+}
+
 /// A copy of `fd` whose number is at least `lowest`, or -errno.
 template <class K>
 [[nodiscard]] long duplicate_from(int fd, int lowest) noexcept {
@@ -107,18 +126,22 @@ template <class K>
   return retry<K>(SYS_read, fd, arg(buffer.data()), static_cast<long>(buffer.size()));
 }
 
-/// write(2) that never raises SIGPIPE in the program that uses cordon: a reader that went away is -EPIPE.
+/// write(2) that never raises SIGPIPE or SIGXFSZ in the program that uses cordon: a reader that went away is -EPIPE, a
+/// file that grew as large as this program may make one is -EFBIG.
 template <class K>
 [[nodiscard]] long write_some(int fd, std::span<const std::byte> bytes) noexcept {
-  std::uint64_t pipe_signal = 1ULL << (SIGPIPE - 1);
+  constexpr std::uint64_t pipe_signal = 1ULL << (SIGPIPE - 1);
+  constexpr std::uint64_t size_signal = 1ULL << (SIGXFSZ - 1);
+  const std::uint64_t both = pipe_signal | size_signal;
   std::uint64_t before = 0;
   std::uint64_t pending = 0;
   K::call(SYS_rt_sigpending, arg(&pending), sizeof pending);
-  K::call(SYS_rt_sigprocmask, SIG_BLOCK, arg(&pipe_signal), arg(&before), sizeof before);
+  K::call(SYS_rt_sigprocmask, SIG_BLOCK, arg(&both), arg(&before), sizeof before);
   const long result = retry<K>(SYS_write, fd, arg(bytes.data()), static_cast<long>(bytes.size()));
-  if (result == -EPIPE && (pending & pipe_signal) == 0) {
+  const std::uint64_t raised = result == -EPIPE ? pipe_signal : result == -EFBIG ? size_signal : 0;
+  if ((raised & ~pending) != 0) {
     const timespec now{0, 0};
-    retry<K>(SYS_rt_sigtimedwait, arg(&pipe_signal), 0, arg(&now), sizeof pipe_signal);
+    retry<K>(SYS_rt_sigtimedwait, arg(&raised), 0, arg(&now), sizeof raised);
   }
   K::call(SYS_rt_sigprocmask, SIG_SETMASK, arg(&before), 0, sizeof before);
   return result;
@@ -145,6 +168,19 @@ template <class K>
   if (const long result = write_all<K>(file.get(), content); result < 0) return result;
   if (const long result = K::call(SYS_lseek, file.get(), 0, SEEK_SET); result < 0) return result;
   return file.release();
+}
+
+/// Sixteen hexadecimal digits that nobody can guess.
+template <class K>
+[[nodiscard]] std::string random_name() {
+  std::uint64_t bits = 0;
+  (void)retry<K>(SYS_getrandom, arg(&bits), sizeof bits, 0);
+  std::string digits(16, '0');
+  for (char& digit : digits) {
+    digit = "0123456789abcdef"[bits & 15U];
+    bits >>= 4U;
+  }
+  return digits;
 }
 
 /// poll(2) once; `timeout_ms` as there. The number of ready descriptors, or -errno (-EINTR included).

@@ -32,12 +32,26 @@ struct FileFacts {
   [[nodiscard]] bool world_writable() const noexcept { return (mode & S_IWOTH) != 0; }
 };
 
+namespace detail {
+[[nodiscard]] inline FileFacts facts_of(const struct stat& raw) noexcept {
+  return {static_cast<std::uint64_t>(raw.st_dev),  static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
+          static_cast<std::uint64_t>(raw.st_size), static_cast<std::uint64_t>(raw.st_rdev)};
+}
+}  // namespace detail
+
 /// stat(2). 0, or -errno.
 [[nodiscard]] inline int stat_path(const std::string& path, FileFacts& facts) noexcept {
   struct stat raw {};
   if (::stat(path.c_str(), &raw) != 0) return -errno;
-  facts = {static_cast<std::uint64_t>(raw.st_dev),  static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
-           static_cast<std::uint64_t>(raw.st_size), static_cast<std::uint64_t>(raw.st_rdev)};
+  facts = detail::facts_of(raw);
+  return 0;
+}
+
+/// fstat(2). 0, or -errno.
+[[nodiscard]] inline int stat_open(int fd, FileFacts& facts) noexcept {
+  struct stat raw {};
+  if (::fstat(fd, &raw) != 0) return -errno;
+  facts = detail::facts_of(raw);
   return 0;
 }
 
