@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cordon/detail/overloaded.hpp>
+#include <cordon/detail/utf8.hpp>
 #include <cstddef>
 #include <variant>
 
@@ -10,29 +11,17 @@ namespace tool {
 
 namespace {
 
-/// The length of the well-formed UTF-8 character that `text` begins with; 0 when it begins with none. Source: the table
-/// of well-formed byte sequences in the Unicode standard, section 3.9.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto within = [](unsigned value, unsigned low, unsigned high) { return value >= low && value <= high; };
-  const auto follows = [&](std::size_t i) { return within(byte(i), 0x80, 0xbf); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (within(lead, 0xc2, 0xdf)) return follows(1) ? 2 : 0;
-  if (within(lead, 0xe0, 0xef)) {
-    const bool second = within(byte(1), lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf);
-    return second && follows(2) ? 3 : 0;
-  }
-  if (within(lead, 0xf0, 0xf4)) {
-    const bool second = within(byte(1), lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf);
-    return second && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 Json stream_json(const cordon::process::Capture& capture, bool with_text) {
   Json stream{{"bytes", capture.seen()}, {"truncated", capture.truncated()}};
   if (with_text) stream["text"] = readable(capture.text());
+  stream["dropped"] = capture.dropped();
+  if (const auto& spill = capture.spill())
+    stream["spill"] = {{"state", name(spill->state)},
+                       {"path", spill->path.empty() ? Json(nullptr) : Json(readable(spill->path))},
+                       {"bytes", spill->bytes},
+                       {"errno", spill->error == 0 ? Json(nullptr) : Json(spill->error)}};
+  else
+    stream["spill"] = nullptr;
   return stream;
 }
 
@@ -42,7 +31,7 @@ std::string readable(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text;
   while (!bytes.empty()) {
-    if (const std::size_t length = character_length(bytes); length != 0) {
+    if (const std::size_t length = cordon::detail::character_length(bytes); length != 0) {
       text += bytes.substr(0, length);
       bytes.remove_prefix(length);
     } else {
@@ -62,7 +51,7 @@ Json enforcement_json(const std::optional<cordon::Enforcement>& enforcement) {
 }
 
 Json blank_facts() {
-  const Json stream{{"bytes", 0}, {"truncated", false}};
+  const Json stream = stream_json(cordon::process::Capture(0), false);
   return {{"version", 1},
           {"mode", nullptr},
           {"backend", nullptr},

@@ -12,8 +12,7 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-/// The kept bytes as text: what is not valid UTF-8 becomes `\xNN`, and a character that the cap cut through is left
-/// out.
+/// Bytes as text: what is not valid UTF-8 becomes `\xNN`.
 std::string readable(std::string_view bytes);
 
 /// `{"level", "missing"}`, or null without confinement.

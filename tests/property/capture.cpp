@@ -4,22 +4,92 @@
 #include "support/catch.hpp"
 #include "support/random.hpp"
 
-TEST_CASE("A capture keeps what a simple cut of the whole output would keep, however it arrives") {
+using cordon::process::Capture;
+
+namespace {
+
+/// The length of the character that begins at `at`, by decoding it; 0 when there is none.
+std::size_t decoded_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc0 || lead >= 0xf8 || text.size() - at < length) return 0;
+  unsigned number = lead & (0x7fU >> length);
+  for (std::size_t i = 1; i != length; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if ((next & 0xc0U) != 0x80) return 0;
+    number = number << 6U | (next & 0x3fU);
+  }
+  static constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = number >= 0xd800 && number <= 0xdfff;
+  return number < least[length] || number > 0x10ffff || surrogate ? 0 : length;
+}
+
+bool between_characters(std::string_view text, std::size_t at) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, at); ++back)
+    if (decoded_length(text, at - back) > back) return false;
+  return true;
+}
+
+/// Well-formed characters of all lengths, halves of them, and bytes that are never part of one.
+std::string some_text(support::Random& random, std::size_t longest) {
+  static constexpr std::string_view units[] = {"a",        "\n",       "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                               "\xe2\x82", "\xf0\x9f", "\x80",     "\xed\xa0\x80", "\xff",
+                                               "\xc0\x80"};
+  std::string text;
+  for (std::size_t left = random.below(longest + 1); left != 0; --left) text += random.pick(units);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("A capture keeps what a cut of the whole output between characters would keep, however it arrives") {
   support::Random random(5);
-  for (int round = 0; round != 2000; ++round) {
+  for (int round = 0; round != 4000; ++round) {
     const std::size_t cap = random.below(40);
-    cordon::process::Capture capture(cap);
+    Capture capture(cap);
     std::string whole;
     for (std::size_t pieces = random.below(12); pieces != 0; --pieces) {
-      const std::string piece = random.text(std::string_view("ab\0\n\xff", 5), random.chance() ? 5 : 120);
+      const std::string text = some_text(random, random.chance() ? 5 : 60);
+      const std::string piece = text.substr(0, text.size() - random.below(std::min<std::size_t>(text.size(), 3) + 1));
       capture.append(piece);
       whole += piece;
     }
-    const std::size_t head = cap / 2;
-    const std::string expected =
-        whole.size() <= cap ? whole : whole.substr(0, head) + whole.substr(whole.size() - (cap - head));
-    REQUIRE((capture.text() == expected));
+    std::size_t head = whole.size();
+    std::size_t tail = whole.size();
+    if (whole.size() > cap) {
+      head = cap / 2;
+      while (!between_characters(whole, head)) --head;
+      tail = whole.size() - (cap - cap / 2);
+      while (!between_characters(whole, tail)) ++tail;
+    }
+    REQUIRE((capture.head() == whole.substr(0, head)));
+    REQUIRE((capture.tail() == whole.substr(tail)));
+    REQUIRE((capture.text() == whole.substr(0, head) + whole.substr(tail)));
     REQUIRE(capture.seen() == whole.size());
+    REQUIRE(capture.kept() == capture.text().size());
+    REQUIRE(capture.dropped() == tail - head);
     REQUIRE(capture.truncated() == (whole.size() > cap));
+  }
+}
+
+TEST_CASE("T-EXE-11: a stream read while it comes gives each byte once, in order, and counts each that was lost") {
+  support::Random random(7);
+  for (int round = 0; round != 2000; ++round) {
+    Capture capture(random.below(60));
+    std::string whole;
+    std::uint64_t at = 0;
+    for (std::size_t pieces = random.below(20); pieces != 0; --pieces) {
+      const std::string piece = some_text(random, random.chance() ? 4 : 40);
+      capture.append(piece);
+      whole += piece;
+      if (random.chance()) continue;
+      for (Capture::Part part = capture.since(at); part.lost != 0 || !part.text.empty(); part = capture.since(at)) {
+        REQUIRE((part.text == whole.substr(at + part.lost, part.text.size())));
+        REQUIRE(part.next == at + part.lost + part.text.size());
+        at = part.next;
+      }
+      REQUIRE(at == whole.size());
+    }
   }
 }
