@@ -29,6 +29,7 @@ struct Script {
   std::string reason = "it is switched off";
   std::string remedy = "switch it on";
   std::vector<std::string> best_effort = {};
+  std::vector<std::string> shared_temp = {};
   std::atomic<int> probes{0};   ///< walks past the cache
   std::atomic<int> wraps{0};    ///< wraps that returned
   std::atomic<int> forgets{0};  ///< calls of invalidate
@@ -68,6 +69,7 @@ class ScriptedBackend {
     cordon::Confinement result = confinement(std::move(argv), name, *verdict.enforcement());
     result.denial_signatures = {"read-only file system"};
     result.best_effort = script_->best_effort;
+    result.shared_temp = script_->shared_temp;
     return result;
   }
 

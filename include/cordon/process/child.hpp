@@ -10,6 +10,7 @@
 #include <cordon/process/keeper.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/options.hpp>
+#include <cordon/process/spill.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -110,8 +111,8 @@ class BasicChild {
       : area_(new detail::KeeperArea),
         launch_(std::move(launch)),
         options_(std::move(options)),
-        out_(options_.max_output),
-        err_(options_.max_output),
+        out_("stdout", options_.max_output, options_.spill, options_.max_spill),
+        err_("stderr", options_.max_output, options_.spill, options_.max_spill),
         begun_(Clock::now()),
         last_output_(begun_) {}
 
@@ -132,10 +133,11 @@ class BasicChild {
     err_pipe_.reset();
     if (!ending_)
       ending_ =
-          cause_ ? *cause_ : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.text());
+          cause_ ? *cause_
+                 : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.capture().text());
     return Completed{*ending_,
-                     std::move(out_),
-                     std::move(err_),
+                     out_.finish(),
+                     err_.finish(),
                      Clock::now() - begun_,
                      in_namespace() ? TreeKeeper::pid_namespace
                      : whole_tree   ? TreeKeeper::subreaper
@@ -157,7 +159,7 @@ class BasicChild {
     } else if (!cause_ && !killed_) {
       if (limits.stop.stop_requested())
         cause_ = Cancelled{};
-      else if (limits.output && out_.seen() + err_.seen() > *limits.output)
+      else if (limits.output && out_.capture().seen() + err_.capture().seen() > *limits.output)
         cause_ = OutputLimit{};
       else if (limits.wall && due_at(begun_ + *limits.wall))
         cause_ = TimedOut{TimedOut::Limit::wall};
@@ -213,7 +215,7 @@ class BasicChild {
     return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
   }
 
-  void collect(os::BasicFd<K>& pipe, Capture& capture, Stream stream) {
+  void collect(os::BasicFd<K>& pipe, detail::Recorder<K>& recorder, Stream stream) {
     std::array<std::byte, 65536> buffer;
     const long got = os::read_some<K>(pipe.get(), buffer);
     if (got == -EAGAIN) return;
@@ -222,7 +224,7 @@ class BasicChild {
       return;
     }
     const std::string_view bytes(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
-    capture.append(bytes);
+    recorder.append(bytes);
     if (options_.limits.idle) last_output_ = Clock::now();
     if (options_.on_output) options_.on_output(stream, bytes);
   }
@@ -323,8 +325,8 @@ class BasicChild {
   std::shared_ptr<detail::KeeperArea> area_;
   std::unique_ptr<Launch> launch_;
   RunOptions options_;
-  Capture out_;
-  Capture err_;
+  detail::Recorder<K> out_;
+  detail::Recorder<K> err_;
   Clock::time_point begun_;
   Clock::time_point last_output_;
   long made_by_ = os::Kernel::call(SYS_getpid);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,6 +18,8 @@ namespace cordon::process {
 using Clock = std::chrono::steady_clock;
 
 enum class Stream { out, err };
+
+class SpillDirectory;
 
 /// What a command reads on its standard input. A descriptor is copied through a pipe, never handed over: the command
 /// can't reopen the file or the terminal behind it.
@@ -62,6 +65,9 @@ struct RunOptions {
   std::vector<std::string> environment = {};  ///< "NAME=VALUE"; see make_environment
   Input input = Input::none();
   std::size_t max_output = std::size_t{1} << 20;  ///< bytes kept per stream
+  /// Where a stream of more than `max_output` bytes is copied to as a whole; nowhere when null.
+  std::shared_ptr<const SpillDirectory> spill = {};
+  std::uint64_t max_spill = std::uint64_t{64} << 20;  ///< bytes of such a copy
   /// Called with every piece of output as it arrives, on the thread that waits. Must not throw.
   std::function<void(Stream, std::string_view)> on_output = {};
   Limits limits = {};

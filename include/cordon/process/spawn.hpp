@@ -267,6 +267,17 @@ template <ConfinedMode M>
   return scope_of(full.confined());
 }
 
+inline void require_spill_outside(const SpillDirectory&, const UnconfinedArgv&) noexcept {}
+template <ConfinedMode M>
+void require_spill_outside(const SpillDirectory& spill, const ConfinedArgv<M>& confined) {
+  require_outside(spill, confined.policy().writable_roots());
+  require_outside(spill, confined.shared_temp());
+}
+template <ConfinedMode M>
+void require_spill_outside(const SpillDirectory& spill, const FullyConfinedArgv<M>& full) {
+  require_spill_outside(spill, full.confined());
+}
+
 }  // namespace detail
 
 /// Starts a command. Throws SpawnError; see launch_command. Thread-safe; changes nothing in the calling process but
@@ -281,6 +292,7 @@ template <Spawnable S>
   if (os::FileFacts facts; os::stat_path(directory, facts) < 0 || !facts.directory())
     throw SpawnError("the working directory " + directory + " is no directory that can be entered; name one that is",
                      ENOTDIR);
+  if (options.spill) detail::require_spill_outside(*options.spill, what);
   auto launch = detail::make_launch(what, options, directory);
   return detail::launch_command<os::Kernel>(std::move(launch), std::move(options));
 }
