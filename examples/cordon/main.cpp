@@ -73,6 +73,13 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--max-output", run.max_output, "bytes kept per stream")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  run_command.add_option("--output-limit", run.output_limit, "end a command that writes more bytes than this")
+      ->check(CLI::NonNegativeNumber);
+  run_command.add_option("--spill", run.spill,
+                         "copy output that is not kept whole to a file in this directory of mode 0700");
+  run_command.add_option("--max-spill", run.max_spill, "bytes of such a file; one that would be larger is removed")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
   run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
   run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cordon/cordon.hpp>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -256,6 +257,9 @@ int run(const RunArguments& arguments) {
     options.environment = std::move(environment.entries);
     options.input = open_input(arguments.input, input);
     options.max_output = arguments.max_output;
+    options.max_spill = arguments.max_spill;
+    options.limits.output = arguments.output_limit;
+    if (!arguments.spill.empty()) options.spill = std::make_shared<cordon::process::SpillDirectory>(arguments.spill);
     if (arguments.timeout) options.limits.wall = seconds("--timeout", *arguments.timeout, false);
     options.limits.grace = seconds("--grace", arguments.grace, true);
     options.limits.stop = cancel.token();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +25,9 @@ struct RunArguments {
   std::optional<std::string> timeout;
   std::string grace = "3";
   std::size_t max_output = std::size_t{1} << 20;
+  std::optional<std::uint64_t> output_limit;
+  std::string spill;
+  std::uint64_t max_spill = std::uint64_t{64} << 20;
   std::string input = "none";
   std::string inherit_env = "core";
   std::vector<std::string> env;

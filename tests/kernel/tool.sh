@@ -236,6 +236,10 @@ refused '--json - without --capture' USAGE --workspace "$workspace" --json - -- 
 in_workspace --capture --max-output 10 -- sh -c 'printf 0123456789abcdefghij'
 check '--max-output keeps head and tail (F75)' says '"text":"01234fghij"'
 check '--max-output counts what it saw' says '"bytes":20,"truncated":true'
+in_workspace --capture --max-output 8 -- printf 'abc\342\202\254-----\342\202\254xyz'
+check '--max-output cuts between characters, and counts what is left out' says '"bytes":17,"truncated":true,"text":"abcxyz","dropped":11'
+in_workspace --capture -- echo '[… 5 bytes left out …]'
+check 'T-EXE-13: text that looks like a mark is text' says '"truncated":false,"text":"[… 5 bytes left out …]\n","dropped":0,"spill":null'
 in_workspace --capture -- printf '\377\303'
 check 'bytes that are no UTF-8 are escaped' says '"text":"\\xff\\xc3"'
 echo given >"$place/input"
@@ -446,6 +450,44 @@ for backend in layered mount-namespace landlock bubblewrap; do
 done
 "$cordon" run --mode danger-full-access --workspace "$workspace" --timeout 0.3 --grace 0.1 -- sh -c "setsid sleep 87$RANDOM & sleep 87" 2>/dev/null
 equal 'unconfined: --timeout: 124' 124 $?
+
+# --- more output than is wanted
+"$cordon" run --workspace "$workspace" --output-limit 100000 --grace 0.1 --json "$facts" --capture -- yes >/dev/null 2>"$place/err"
+equal '--output-limit: 124' 124 $?
+check '--output-limit: the facts' says '"outcome":"output_limit"'
+check '--output-limit: it is no time-out' says '"timed_out":false'
+in_workspace --output-limit 100000 --capture -- head -c 100000 /dev/zero
+check '--output-limit that is not passed changes nothing' says '"outcome":"exited","exit_code":0'
+spill() { find "$place/spill" -type f; }
+in_workspace --capture --spill "$place/spill" --max-output 10 -- sh -c 'seq 1000; echo short >&2'
+equal '--spill: one file, with all of stdout' "$(seq 1000)" "$(cat "$(spill)")"
+check '--spill: it is in the facts' says "\"spill\":{\"state\":\"complete\",\"path\":\"$(spill)\",\"bytes\":3893,\"errno\":null}"
+check '--spill: what was kept whole has none' says '"text":"short\n","dropped":0,"spill":null'
+equal '--spill: 0600 in 0700' '600 700' "$(stat -c %a "$(spill)" "$place/spill" | xargs)"
+rm -r "$place/spill"
+in_workspace --spill "$place/spill" --max-spill 5000 --max-output 10 -- head -c 5001 /dev/zero >/dev/null
+check 'T-EXE-06: --max-spill: no file that is not whole' test -z "$(spill)"
+check 'T-EXE-06: --max-spill: said' says '"spill":{"state":"over-cap","path":null,'
+check 'T-EXE-06: --max-spill: the command is not ended' says '"outcome":"exited","exit_code":0'
+chmod 755 "$place/spill"
+refused '--spill that others can enter' SPAWN_FAILED --workspace "$workspace" --spill "$place/spill" -- "${mark[@]}"
+refused '--spill in a writable root' SPAWN_FAILED --mode workspace-write --workspace "$workspace" --spill "$workspace/spill" -- "${mark[@]}"
+rmdir "$workspace/spill"
+if [ "$(id -u)" = 0 ]; then
+  rm -rf "$place/spill"
+  mkdir -m 700 "$place/spill"
+  said=$(unshare --mount sh -c '
+    mount -t tmpfs -o size=64k,mode=700 none "$2" || exit 1
+    "$1" run --workspace "$3" --spill "$2" --max-output 10 --json "$4" -- sh -c "head -c 1000000 /dev/zero; echo end >&2" 2>&1 >/dev/null
+    echo $?; ls "$2"' sh "$cordon" "$place/spill" "$workspace" "$facts")
+  equal '--spill to a full disk: the command ends as it would' $'end\n0' "$said"
+  check '--spill to a full disk: said' says '"spill":{"state":"failed","path":null,"bytes":65536,"errno":28}'
+fi
+for bad in -1 x ''; do
+  refused "--output-limit '$bad'" USAGE --workspace "$workspace" --output-limit "$bad" -- "${mark[@]}"
+  refused "--max-spill '$bad'" USAGE --workspace "$workspace" --max-spill "$bad" -- "${mark[@]}"
+done
+
 for bad in 0 -1 nan inf x ''; do
   refused "--timeout '$bad' (T-EXE-04)" USAGE --workspace "$workspace" --timeout "$bad" -- "${mark[@]}"
 done
