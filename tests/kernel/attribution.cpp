@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <sstream>
 #include <thread>
 
 #include "kernel/support.hpp"
@@ -340,6 +341,27 @@ __attribute__((constructor)) static void loaded(void) {
   CHECK(attempt.status == 0);
   CHECK(attempt.out == "loaded into true\n");  // into the command it was meant for, and into nothing before it
   CHECK_FALSE(place.outside_changed());
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "A command has the variables that it was given and those of its temp directory, none of the caller's or a runner's "
+    "(F72, F73)",
+    "[attribution]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const WithVariable ours("CORDON_TEST_OURS", "the caller's");
+  const cordon::process::RunOptions options = plain_options();
+  std::vector<std::string> given = options.environment;
+  std::sort(given.begin(), given.end());
+  const auto variables = [](std::istringstream text) {
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);)
+      if (!line.starts_with("TMPDIR=") && !line.starts_with("TMPPREFIX=")) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  const cordon::Argv command({"/usr/bin/env"});
+  CHECK(variables(std::istringstream(run_under<TestType>(place, command, options).out)) == given);
 }
 
 TEMPLATE_LIST_TEST_CASE("The plain argv confines whoever spawns it, FIFOs included (T-KRN-17)", "[attribution]",

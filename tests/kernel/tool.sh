@@ -94,6 +94,7 @@ refused 'unknown backend' USAGE --workspace "$workspace" --backend jail -- "${ma
 refused 'unknown partial rule' USAGE --workspace "$workspace" --partial maybe -- "${mark[@]}"
 refused 'unknown environment rule' USAGE --workspace "$workspace" --inherit-env some -- "${mark[@]}"
 refused '--env without =' USAGE --workspace "$workspace" --env NAME -- "${mark[@]}"
+refused '--env without a name' USAGE --workspace "$workspace" --env =value -- "${mark[@]}"
 refused '--max-output that is no number' USAGE --workspace "$workspace" --max-output many -- "${mark[@]}"
 refused 'missing input file' '[A-Z_]+' --workspace "$workspace" --stdin "$place/missing" -- "${mark[@]}"
 refused '--cwd that is missing' '[A-Z_]+' --workspace "$workspace" --cwd "$place/missing" -- "${mark[@]}"
@@ -267,9 +268,29 @@ in_workspace --inherit-env none --env A=1 --env 'B=x y=z' --env CORDON_TEST_TOKE
 check '--env sets' grep -qx A=1 <<<"$out"
 check '--env keeps everything behind the first =' grep -qx 'B=x y=z' <<<"$out"
 check '--env: an explicit secret survives' grep -qx CORDON_TEST_TOKEN=given <<<"$out"
-check_not '--inherit-env none' grep -q '^PATH=' <<<"$out"
-LD_PRELOAD=/nonexistent/evil.so "$cordon" run --inherit-env all --workspace "$workspace" -- /usr/bin/env >"$place/environment" 2>/dev/null
-check_not 'loader variables stay out' grep -q LD_PRELOAD "$place/environment"
+equal '--inherit-env none: nothing but these and the temp directory' 3 "$(grep -vc '^TMP' <<<"$out")"
+check_not '--env: what is set is not called removed' grep -q '"removed_env":\[.*"CORDON_TEST_TOKEN"' "$facts"
+check '--inherit-env none: the rest is listed (F74)' grep -q '"removed_env":\[.*"CORDON_TEST_PLAIN".*"PATH"' "$facts"
+in_workspace --inherit-env none --env A=1 --env A=2 --env LD_LIBRARY_PATH=/given -- /usr/bin/env
+equal '--env: the last one wins, and an explicit loader variable survives' $'A=2\nLD_LIBRARY_PATH=/given' "$(grep -v '^TMP' <<<"$out")"
+secret=(MY_API_KEY db_password X_SECRET_Y GH_TOKEN MY_PASSPHRASE MY_CREDENTIALS HTTP_AUTH MY_COOKIE MYSQL_PWD)
+injection=(LD_LIBRARY_PATH BASH_ENV ENV GIT_DIR PYTHONSTARTUP NODE_OPTIONS)
+for mode in read-only workspace-write danger-full-access; do
+  for inherit in all core none; do
+    out=$(env "${secret[@]/%/=hush}" A_URL=postgres://u:hush@h/db "${injection[@]/%/=/nonexistent}" \
+      "$cordon" run --mode $mode --inherit-env $inherit --workspace "$workspace" --json "$facts" -- /usr/bin/env 2>&1)
+    equal "$mode, --inherit-env $inherit: no secret comes (T-EXE-07, T-EXE-15)" 0 "$(grep -c hush <<<"$out")"
+    kept=0
+    [ $mode/$inherit = danger-full-access/all ] && kept=${#injection[@]}
+    equal "$mode, --inherit-env $inherit: what injects code (F72)" $kept "$(grep -c '=/nonexistent$' <<<"$out")"
+    listed=("${secret[@]}" A_URL)
+    [ $kept = 0 ] && listed+=("${injection[@]}")
+    for name in "${listed[@]}"; do
+      check "$mode, --inherit-env $inherit: $name is listed (F74)" grep -q "\"removed_env\":\[[^]]*\"$name\"" "$facts"
+    done
+    [ $kept = 0 ] || check_not "$mode, --inherit-env $inherit: what is kept is not listed" grep -q '"removed_env":\[[^]]*"LD_LIBRARY_PATH"' "$facts"
+  done
+done
 
 # --- the command line is the command's -------------------------------------------------------------------------------
 in_workspace -- printf '%s,' '[a,b]' --json --mode danger-full-access -- '' '{x}' 'a b' $'c\nd' '$HOME' '*'

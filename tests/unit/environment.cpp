@@ -33,7 +33,7 @@ bool kept(const std::string& name, const std::string& value = "x", bool confined
 
 }  // namespace
 
-TEST_CASE("F73: by default a command inherits the core variables only") {
+TEST_CASE("F73, EXE-28: by default a command inherits the core variables only") {
   const Words ambient{"PATH=/bin", "HOME=/h", "LANG=C", "LC_TIME=C", "TERM=x", "TZ=UTC", "EDITOR=vi", "GH_TOKEN=t"};
   const ChildEnvironment result = make_environment({}, ambient, true);
   CHECK(result.entries == Words{"PATH=/bin", "HOME=/h", "LANG=C", "LC_TIME=C", "TERM=x", "TZ=UTC"});
@@ -51,15 +51,19 @@ TEST_CASE("Inheriting none means none, and all means all but secrets and injecti
 }
 
 TEST_CASE("T-EXE-07: names of secrets are removed in any case, and PATH is kept") {
-  for (const char* name : {"MY_API_KEY", "db_password", "X_SECRET_Y", "GH_TOKEN", "AWS_SESSION_TOKEN", "PGPASSWORD",
-                           "MYSQL_PASSWD", "Secret", "ssh_key", "SSH_PRIVATE_KEY_PATH"}) {
+  for (const char* name :
+       {"MY_API_KEY", "db_password", "X_SECRET_Y", "GH_TOKEN", "AWS_SESSION_TOKEN", "PGPASSWORD", "MYSQL_PASSWD",
+        "Secret", "ssh_key", "SSH_PRIVATE_KEY_PATH", "DB_PASS", "MYSQL_PWD", "github_pat"}) {
     INFO(name);
     CHECK_FALSE(kept(name));
   }
-  CHECK(kept("PATH", "/bin"));
+  for (const char* name : {"PATH", "PWD", "OLDPWD", "BYPASS", "COMPASS", "MY_PATH"}) {
+    INFO(name);
+    CHECK(kept(name, "/bin"));
+  }
 }
 
-TEST_CASE("T-EXE-15: pass phrases, credentials, authorisations and cookies are secrets too") {
+TEST_CASE("T-EXE-15, EXE-K4: pass phrases, credentials, authorisations and cookies are secrets too") {
   for (const char* name :
        {"GPG_PASSPHRASE", "GOOGLE_APPLICATION_CREDENTIALS", "credential", "HTTP_AUTH", "AUTHORIZATION",
         "Proxy_Authorization", "SSH_AUTH_SOCK", "NPM_AUTH", "SESSION_COOKIE", "cookiejar", "GIT_AUTHOR_AUTH"}) {
@@ -75,14 +79,16 @@ TEST_CASE("An author is no secret") {
   }
 }
 
-TEST_CASE("A URL with a password in it is a secret under any name, and one without is none") {
+TEST_CASE("EXE-K4: a URL with a password in it is a secret under any name, and one without is none") {
   for (const char* value :
-       {"https://user:pw@host/path", "postgres://u:p@localhost:5432/db", "redis://:pw@host", "http://u:p@h"}) {
+       {"https://user:pw@host/path", "postgres://u:p@localhost:5432/db", "redis://:pw@host", "http://u:p@h",
+        "amqp://u:p,w;x@host", "jdbc:postgresql://h/db?user=u&password=p", "jdbc:sqlserver://h;Pwd=p"}) {
     INFO(value);
     CHECK_FALSE(kept("DATABASE", value));
   }
-  for (const char* value : {"https://host/path", "https://host:8080/a@b:c", "http://user@host:80/", "user:pw@host",
-                            "https://u:@host/", "", "://", "https://"}) {
+  for (const char* value :
+       {"https://host/path", "https://host:8080/a@b:c", "http://user@host:80/", "user:pw@host", "https://u:@host/", "",
+        "://", "https://", "password=p", "http://a:80,https://u@b", "file:///a:b/c@d"}) {
     INFO(value);
     CHECK(kept("DATABASE", value));
   }
@@ -95,7 +101,9 @@ TEST_CASE("A core variable whose value holds a secret is removed as well") {
   CHECK(result.removed == Words{"HOME", "LC_TOKEN"});
 }
 
-TEST_CASE("F72: what makes a loader, shell, interpreter or git run code is dropped when confined, and only then") {
+TEST_CASE(
+    "F72, EXE-K4: what makes a loader, shell, interpreter, make or git run code is dropped when confined, and only "
+    "then") {
   for (const char* name : {"LD_PRELOAD",
                            "LD_LIBRARY_PATH",
                            "LD_AUDIT",
@@ -117,6 +125,17 @@ TEST_CASE("F72: what makes a loader, shell, interpreter or git run code is dropp
                            "GIT_SSH_COMMAND",
                            "GIT_DIR",
                            "GIT_EXTERNAL_DIFF",
+                           "GIT_OBJECT_DIRECTORY",
+                           "GIT_COMMON_DIR",
+                           "GIT_SEQUENCE_EDITOR",
+                           "npm_config_script_shell",
+                           "ZDOTDIR",
+                           "MAKEFLAGS",
+                           "LESSOPEN",
+                           "SSH_ASKPASS",
+                           "_JAVA_OPTIONS",
+                           "OPENSSL_CONF",
+                           "SUDO_ASKPASS",
                            "IFS"}) {
     INFO(name);
     CHECK_FALSE(kept(name, "x", true));
@@ -125,14 +144,14 @@ TEST_CASE("F72: what makes a loader, shell, interpreter or git run code is dropp
 }
 
 TEST_CASE("A name that only resembles a dangerous one is kept") {
-  for (const char* name :
-       {"MY_LD_PRELOAD", "LDFLAGS", "ENVIRONMENT", "PYTHONUNBUFFERED", "GITHUB_REPOSITORY", "PATHS"}) {
+  for (const char* name : {"MY_LD_PRELOAD", "LDFLAGS", "ENVIRONMENT", "PYTHONUNBUFFERED", "GITHUB_REPOSITORY", "PATHS",
+                           "GIT_COMMITTER_EMAIL", "GIT_SSL_CAINFO", "OPTIONS", "PS", "ENV ", "ENV SHELLOPTS"}) {
     INFO(name);
     CHECK(kept(name));
   }
 }
 
-TEST_CASE("T-EXE-07: an explicit value always survives, and is not called removed") {
+TEST_CASE("T-EXE-07, EXE-28: an explicit value always survives, and is not called removed") {
   EnvironmentPolicy policy;
   policy.set = {{"GH_TOKEN", "explicit"}, {"LD_PRELOAD", "lib"}, {"PATH", "/mine"}};
   const ChildEnvironment result = make_environment(policy, {"GH_TOKEN=ambient", "PATH=/bin", "LD_PRELOAD=other"}, true);

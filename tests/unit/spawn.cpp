@@ -206,7 +206,7 @@ TEST_CASE("F67: a command leads a session of its own and has no controlling term
   CHECK(terminal == "0");
 }
 
-TEST_CASE("A command's environment is exactly what it was given") {
+TEST_CASE("EXE-28: a command's environment is exactly what it was given") {
   RunOptions options;
   options.environment = {"B=2", "A=x=y", "EMPTY=", "PATH=/usr/bin:/bin"};
   CHECK(run(Argv({"env"}), options).out.text() == "B=2\nA=x=y\nEMPTY=\nPATH=/usr/bin:/bin\n");

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cordon/error.hpp>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,26 +41,40 @@ namespace detail {
   return result;
 }
 
-template <std::size_t N>
-[[nodiscard]] constexpr bool one_of(std::string_view name, const std::array<std::string_view, N>& names) noexcept {
-  return std::find(names.begin(), names.end(), name) != names.end();
+/// True when `name` is one of the words, which are separated by single spaces.
+[[nodiscard]] constexpr bool listed(std::string_view name, std::string_view words) noexcept {
+  for (auto at = words.find(name); at != std::string_view::npos; at = words.find(name, at + 1)) {
+    const auto end = at + name.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' '))
+      return name.find(' ') == std::string_view::npos;
+  }
+  return false;
 }
 
-template <std::size_t N>
-[[nodiscard]] constexpr bool starts_with_one_of(std::string_view name,
-                                                const std::array<std::string_view, N>& prefixes) noexcept {
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+/// True when a URL in `value` holds a password: as user:password@host, or among its parameters.
+[[nodiscard]] inline bool has_url_with_password(std::string_view value) {
+  auto scheme = value.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string parameters = upper(value);
+  for (std::string_view word : {"PASSWORD=", "PASSWD=", "PWD="})
+    if (parameters.find(word) != std::string::npos) return true;
+  for (; scheme != std::string_view::npos; scheme = value.find("://", scheme + 3)) {
+    const auto begin = scheme + 3;
+    const std::string_view authority = value.substr(begin, value.find_first_of("/ \t\n", begin) - begin);
+    const auto at = authority.rfind('@');
+    const auto colon = authority.find(':');
+    if (at != std::string_view::npos && colon != std::string_view::npos && colon + 1 < at) return true;
+  }
+  return false;
 }
 
 }  // namespace detail
 
 /// True for the few variables that Inherit::core passes on.
 [[nodiscard]] inline bool is_core_variable(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 15> core{"PATH",  "HOME",   "USER",     "LOGNAME", "USERNAME",
-                                                  "SHELL", "LANG",   "LANGUAGE", "TERM",    "COLORTERM",
-                                                  "TZ",    "TMPDIR", "TEMP",     "TMP",     "NO_COLOR"};
-  return name.starts_with("LC_") || detail::one_of(name, core);
+  return name.starts_with("LC_") || detail::listed(name,
+                                                   "PATH HOME USER LOGNAME USERNAME SHELL LANG LANGUAGE TERM COLORTERM "
+                                                   "TZ TMPDIR TEMP TMP NO_COLOR");
 }
 
 /// True when the name says that the value is a secret, or the value is a URL with a password in it. A heuristic: it can
@@ -71,60 +83,31 @@ template <std::size_t N>
   const std::string upper = detail::upper(name);
   for (std::string_view word : {"KEY", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "CREDENTIAL", "COOKIE"})
     if (upper.find(word) != std::string::npos) return true;
+  for (std::string_view end : {"_PASS", "_PWD", "_PAT"})
+    if (upper.ends_with(end)) return true;
   for (auto at = upper.find("AUTH"); at != std::string::npos; at = upper.find("AUTH", at + 1)) {
     const std::string_view rest = std::string_view(upper).substr(at);
     const bool author = rest.starts_with("AUTHOR") && !rest.starts_with("AUTHORI");
     if (!author) return true;  // GIT_AUTHOR_NAME is no secret, AUTHORIZATION is
   }
-  for (auto scheme = value.find("://"); scheme != std::string_view::npos; scheme = value.find("://", scheme + 3)) {
-    const auto begin = scheme + 3;
-    const std::string_view authority = value.substr(begin, value.find_first_of("/ \t\n,;", begin) - begin);
-    const auto at = authority.rfind('@');
-    const auto colon = authority.find(':');
-    if (at != std::string_view::npos && colon != std::string_view::npos && colon + 1 < at) return true;
-  }
-  return false;
+  return detail::has_url_with_password(value);
 }
 
-/// True for variables that make a loader, a shell, an interpreter or git run or read something of the caller's choice.
+/// True for variables that make a loader, a shell, an interpreter, make or git run or read something of the caller's
+/// choice.
 [[nodiscard]] inline bool injects_code(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 8> prefixes{"LD_",       "DYLD_",   "BASH_FUNC_", "GIT_CONFIG",
-                                                     "GIT_TRACE", "GIT_SSH", "MALLOC_",    "NPM_CONFIG_"};
-  constexpr std::array<std::string_view, 34> names{"GLIBC_TUNABLES",
-                                                   "GCONV_PATH",
-                                                   "LOCPATH",
-                                                   "NLSPATH",
-                                                   "BASH_ENV",
-                                                   "ENV",
-                                                   "SHELLOPTS",
-                                                   "BASHOPTS",
-                                                   "PS4",
-                                                   "PROMPT_COMMAND",
-                                                   "IFS",
-                                                   "CDPATH",
-                                                   "PYTHONSTARTUP",
-                                                   "PYTHONPATH",
-                                                   "PYTHONHOME",
-                                                   "PYTHONINSPECT",
-                                                   "NODE_OPTIONS",
-                                                   "NODE_PATH",
-                                                   "PERL5OPT",
-                                                   "PERL5LIB",
-                                                   "PERL5DB",
-                                                   "RUBYOPT",
-                                                   "RUBYLIB",
-                                                   "JAVA_TOOL_OPTIONS",
-                                                   "GIT_DIR",
-                                                   "GIT_WORK_TREE",
-                                                   "GIT_INDEX_FILE",
-                                                   "GIT_EXEC_PATH",
-                                                   "GIT_TEMPLATE_DIR",
-                                                   "GIT_EDITOR",
-                                                   "GIT_PAGER",
-                                                   "GIT_EXTERNAL_DIFF",
-                                                   "GIT_PROXY_COMMAND",
-                                                   "GIT_ASKPASS"};
-  return detail::starts_with_one_of(name, prefixes) || detail::one_of(name, names);
+  for (std::string_view prefix :
+       {"LD_", "DYLD_", "MALLOC_", "BASH_FUNC_", "GIT_CONFIG", "GIT_TRACE", "GIT_SSH", "NPM_CONFIG_", "npm_config_"})
+    if (name.starts_with(prefix)) return true;
+  return detail::listed(
+      name,
+      "GLIBC_TUNABLES GCONV_PATH LOCPATH NLSPATH OPENSSL_CONF BASH_ENV ENV SHELLOPTS BASHOPTS BASH_LOADABLES_PATH PS0 "
+      "PS4 PROMPT_COMMAND IFS CDPATH ZDOTDIR FPATH LESSOPEN LESSCLOSE MAKEFLAGS MAKEFILES GNUMAKEFLAGS PYTHONSTARTUP "
+      "PYTHONPATH PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT PYTHONUSERBASE NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB "
+      "PERL5DB PERLLIB RUBYOPT RUBYLIB LUA_INIT PHPRC PHP_INI_SCAN_DIR JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS "
+      "_JAVA_OPTIONS DOTNET_STARTUP_HOOKS SSH_ASKPASS SUDO_ASKPASS GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE "
+      "GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_EDITOR "
+      "GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS GIT_ALLOW_PROTOCOL");
 }
 
 /// The environment of one command. `ambient` is the caller's ("NAME=VALUE" each). Under a confined mode variables that
