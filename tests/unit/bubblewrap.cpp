@@ -263,6 +263,10 @@ TEST_CASE("Every way in which bubblewrap is known to fail has a remedy of its ow
                     "bwrap: pivot_root: Invalid argument",
                     "bwrap: fchdir to oldroot: No such file or directory",
                     "bwrap: Creating new namespace failed: No space left on device",
+                    "bwrap: Creating new namespace failed, likely because the kernel does not support user namespaces. "
+                    "bwrap must be installed setuid on such systems.",
+                    "bwrap: Can't bind mount / on /newroot/: Unable to apply mount flags: remount \"/newroot/mnt/s\": "
+                    "Permission denied",
                     "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"};
   const std::string fallback = bubblewrap::remedy_for("something else");
   CHECK_FALSE(fallback.empty());
@@ -318,6 +322,29 @@ TEST_CASE("F72: bubblewrap itself gets no variable, and the command's are on no 
     CHECK(word.find("evil") == std::string::npos);
     CHECK(word.find("secret") == std::string::npos);
   }
+}
+
+TEST_CASE("F20: every descriptor that bubblewrap gets is given for one use only") {
+  const cordon::Argv command({"prog"});
+  Job job = writing_job();
+  job.guarded = GENERATE(false, true);
+  const std::vector<std::string> environment{"A=1"};
+  const std::string directory = "/w";
+  const bubblewrap::Launch launch(job, {command, environment, directory}, GENERATE(false, true));
+  const auto& descriptors = launch.setup().descriptors;
+  Words words = launch.setup().argv;
+  const std::string content = cordon::os::read_rest<cordon::os::Kernel>(descriptors.front(), 1 << 20);
+  for (std::size_t at = 0; at < content.size(); at += words.back().size() + 1) words.emplace_back(content.c_str() + at);
+  const std::string of_this_program = "/proc/self/fd/";
+  std::multiset<std::string> numbers;
+  for (std::size_t at = 0; at != words.size(); ++at) {
+    if (words[at].starts_with(of_this_program)) numbers.insert(words[at].substr(of_this_program.size()));
+    if (words[at].ends_with("-fd") || words[at] == "--args") numbers.insert(words.at(at + 1));
+  }
+  std::multiset<std::string> expected;
+  for (std::size_t i = 0; i != descriptors.size(); ++i) expected.insert(std::to_string(3 + i));
+  CHECK(numbers == expected);
+  CHECK(std::set<int>(descriptors.begin(), descriptors.end()).size() == descriptors.size());
 }
 
 TEST_CASE("bubblewrap's options arrive in a memory file, as its first descriptor") {

@@ -43,12 +43,13 @@ bool says(const std::string& text, const std::string& words) {
   return text.find(words) != std::string::npos;
 }
 
-/// The JSON that bubblewrap prints, on the descriptor that it was given for it.
-const std::string forged_status =
+/// The JSON that bubblewrap prints, on the descriptor that it was given for it: first, and with the command's end.
+const std::string report_child =
     "status=$(tr '\\0' '\\n' <&3 | grep -A1 -x -e --json-status-fd | tail -n 1)\n"
-    "eval \"echo '{ \\\"child-pid\\\": '$$' }' >&$status\"\n"
-    "run_command \"$@\"\n"
-    "eval \"echo '{ \\\"exit-code\\\": '$?' }' >&$status\"\n";
+    "eval \"echo '{ \\\"child-pid\\\": '$$' }' >&$status\"\n";
+const std::string forged_status = report_child +
+                                  "run_command \"$@\"\n"
+                                  "eval \"echo '{ \\\"exit-code\\\": '$?' }' >&$status\"\n";
 
 /// The real bubblewrap, when it works here.
 std::string real_binary() {
@@ -59,7 +60,8 @@ std::string real_binary() {
 }  // namespace
 
 TEST_CASE(
-    "F1, F2, F5, F6, F7, F8, F9: a bubblewrap that can't set up is unusable, in its own words, and nothing runs") {
+    "F1, F2, F5, F6, F7, F8, F9, F10, F22: a bubblewrap that can't set up is unusable, in its own words, and nothing "
+    "runs") {
   const std::string text = GENERATE(
       as<std::string>(), "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted",
       "bwrap: Can't read /proc/sys/kernel/overflowuid: Permission denied",
@@ -67,7 +69,11 @@ TEST_CASE(
       "namespaces. See <https://deb.li/bubblewrap> or <file:///usr/share/doc/bubblewrap/README.Debian.gz>.",
       "bwrap: Failed to make / slave: Permission denied", "bwrap: pivot_root: Invalid argument",
       "bwrap: fchdir to oldroot: No such file or directory",
-      "bwrap: Creating new namespace failed: No space left on device");
+      "bwrap: Creating new namespace failed: No space left on device",
+      "bwrap: Creating new namespace failed, likely because the kernel does not support user namespaces. bwrap must be "
+      "installed setuid on such systems.",
+      "bwrap: Can't bind mount / on /newroot/: Unable to apply mount flags: remount \"/newroot/mnt/share\": "
+      "Permission denied");
   const SelfIsRunner guarded(GENERATE(false, true));
   const FakeBwrap fake(FakeBwrap::failing_with(text));
   Bubblewrap backend = made_from(fake.binary());
@@ -148,10 +154,7 @@ TEST_CASE("T-PRV-06: a good verdict stands for every later wrap of its mode") {
 }
 
 TEST_CASE("T-PRV-08: a bubblewrap that takes longer than the probe limit is unusable") {
-  const FakeBwrap fake(GENERATE(as<std::string>(), "exec sleep 60\n",
-                                "status=$(tr '\\0' '\\n' <&3 | grep -A1 -x -e --json-status-fd | tail -n 1)\n"
-                                "eval \"echo '{ \\\"child-pid\\\": '$$' }' >&$status\"\n"
-                                "exec sleep 60\n"));
+  const FakeBwrap fake(GENERATE(std::string(), report_child) + "exec sleep 60\n");
   Bubblewrap backend = made_from(fake.binary(), 500ms);
   const auto begun = std::chrono::steady_clock::now();
   const Availability verdict = backend.probe(policy<ReadOnly>());
@@ -162,9 +165,7 @@ TEST_CASE("T-PRV-08: a bubblewrap that takes longer than the probe limit is unus
 }
 
 TEST_CASE("T-PRV-08: a bubblewrap that leaves something running can't hold the probe beyond its limit") {
-  const std::string before = GENERATE(as<std::string>(), "",
-                                      "status=$(tr '\\0' '\\n' <&3 | grep -A1 -x -e --json-status-fd | tail -n 1)\n"
-                                      "eval \"echo '{ \\\"child-pid\\\": '$$' }' >&$status\"\n");
+  const std::string before = GENERATE(std::string(), report_child);
   const SelfIsRunner guarded(GENERATE(false, true));
   const FakeBwrap fake(before + "setsid sleep 20 &\necho $! >\"$dir/pid\"\nsleep 0.2\necho 'bwrap: no' >&2\nexit 1\n");
   Bubblewrap backend = made_from(fake.binary(), 500ms);
@@ -173,6 +174,36 @@ TEST_CASE("T-PRV-08: a bubblewrap that leaves something running can't hold the p
   CHECK(std::chrono::steady_clock::now() - begun < 15s);
   CHECK_FALSE(verdict.usable());
   (void)support::run_shell("kill " + support::content_of(fake.directory() + "/pid"));
+}
+
+TEST_CASE("F66: a bubblewrap that names its child and then fails has run nothing") {
+  const FakeBwrap fake(report_child +
+                       "echo \"bwrap: Can't find source path /x: No such file or directory\" >&2\nexit 1\n");
+  const SelfIsRunner guarded(GENERATE(false, true));
+  Bubblewrap backend = made_from(fake.binary());
+  const Availability verdict = backend.probe(policy<ReadOnly>());
+  REQUIRE_FALSE(verdict.usable());
+  CHECK(says(reason(verdict), "find source path"));
+  CHECK_FALSE(fake.ran_a_command());
+}
+
+TEST_CASE("F65: a bubblewrap that always ends with 1 does not change a command's exit code") {
+  const std::string real = real_binary();
+  if (real.empty()) return;
+  const FakeBwrap fake(real + " \"$@\"\nexit 1\n");
+  const SelfIsRunner guarded(GENERATE(false, true));
+  Bubblewrap backend = made_from(fake.binary());
+  const TempDirectory workspace;
+  const int code = GENERATE(0, 1, 7);
+  const auto confined =
+      cordon::confine(backend, policy<WorkspaceWrite>(workspace.path()), cordon::shell("exit " + std::to_string(code)));
+  CHECK(support::exited_with(cordon::process::run(confined, support::options_with_path()), code));
+}
+
+TEST_CASE("F65: a bubblewrap that is too old to tell how the command ended is unusable") {
+  const FakeBwrap fake(FakeBwrap::failing_with("bwrap: Unknown option --json-status-fd"));
+  Bubblewrap backend = made_from(fake.binary());
+  CHECK(says(reason(backend.probe(policy<ReadOnly>())), "Unknown option --json-status-fd"));
 }
 
 TEST_CASE("A bubblewrap that runs the command unconfined is found out by what the command could do") {
@@ -192,9 +223,7 @@ TEST_CASE("A bubblewrap that runs the command unconfined is found out by what th
 }
 
 TEST_CASE("A bubblewrap that claims an exit code and runs nothing is found out") {
-  const FakeBwrap fake(
-      "status=$(tr '\\0' '\\n' <&3 | grep -A1 -x -e --json-status-fd | tail -n 1)\n"
-      "eval \"echo '{ \\\"child-pid\\\": '$$' }' >&$status; echo '{ \\\"exit-code\\\": 0 }' >&$status\"\n");
+  const FakeBwrap fake(report_child + "eval \"echo '{ \\\"exit-code\\\": 0 }' >&$status\"\n");
   const SelfIsRunner guarded(GENERATE(false, true));
   Bubblewrap backend = made_from(fake.binary());
   CHECK_FALSE(backend.probe(policy<ReadOnly>()).usable());

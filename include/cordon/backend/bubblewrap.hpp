@@ -325,13 +325,13 @@ class Plan final : public process::LaunchPlan {
   Job job_;
 };
 
-/// What an operator can do about a bubblewrap that fails with this line. Source: field reports F1 to F10.
+/// What an operator can do about a bubblewrap that fails with this line. Source: field reports F1 to F22.
 [[nodiscard]] inline std::string remedy_for(std::string_view line) {
   struct Known {
     std::string_view text;
     std::string_view remedy;
   };
-  static constexpr std::array<Known, 8> known{
+  static constexpr std::array<Known, 10> known{
       Known{"RTM_NEWADDR",
             "this host's security module refuses user namespaces their network set-up (F1); give bwrap a "
             "profile that allows user namespaces"},
@@ -340,7 +340,13 @@ class Plan final : public process::LaunchPlan {
       Known{"fchdir to oldroot", "this environment only emulates a root (F8); run on a real Linux kernel"},
       Known{"pivot_root", "the root of this system is not a mount that can be exchanged (F7); start from a real root"},
       Known{"No permissions to create", "allow user namespaces for this user, or install bwrap with its set-uid bit"},
+      Known{"does not support user namespaces",
+            "this kernel has no user namespaces, as WSL 1 has none (F10); run on a Linux kernel that has, such as "
+            "WSL 2's"},
       Known{"Creating new namespace failed", "allow more user namespaces (user.max_user_namespaces)"},
+      Known{"apply mount flags",
+            "the mount that it names can't be made read-only by its path (F22); unmount it, or use a backend with "
+            "mounts of its own"},
       Known{"mount proc", "this container masks /proc; give it an unmasked one"}};
   for (const Known& entry : known)
     if (line.find(entry.text) != std::string_view::npos) return std::string(entry.remedy);
