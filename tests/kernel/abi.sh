@@ -20,7 +20,7 @@ for abi in -1 0 1 2 3 4 5 6; do
   fi
 done
 
-# What the tool and the runner say of an old kernel (T-LLR, F4, F11, F12).
+# What the tool and the runner say of an old kernel (T-LLR, F4, F10, F11, F12).
 mkdir -p outside work
 report() { # STATUS WHAT
   number=$((number + 1))
@@ -43,6 +43,20 @@ for abi in -1 0; do
   [ $status = 125 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^cordon-runner: landlock: ' err && [ ! -s out ] && [ ! -e outside/new ]
   report $? "T-LLR-03: without Landlock ($abi) the runner says one line, 125, and runs nothing"
 done
+# Neither Landlock nor namespaces, as on WSL 1.
+without='for kind in user mnt; do echo 0 >/proc/sys/user/max_${kind}_namespaces || exit 9; done; exec "$@"'
+if unshare --user --map-root-user sh -c "$without" sh true 2>/dev/null; then
+  for backend in auto mount-namespace; do
+    if [ $backend = auto ]; then reasons='mount-namespace+landlock: .*; bubblewrap: .*; landlock: '; else reasons='user-namespace'; fi
+    clamped -1 unshare --user --map-root-user sh -c "$without" sh ./cordon run --backend $backend --partial accept \
+      --workspace work -- touch outside/new work/new
+    [ $status = 125 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^cordon: SANDBOX_UNAVAILABLE: .*$reasons" err && [ ! -s out ] &&
+      [ ! -e outside/new ] && [ ! -e work/new ]
+    report $? "F4 F10: without Landlock and namespaces no backend is usable ($backend), each says why, and nothing runs"
+  done
+else
+  echo "# not run: this user can't have namespaces of its own"
+fi
 for abi in 2 4; do
   clamped $abi ./cordon run --backend landlock --partial accept --json facts --mode read-only --workspace work -- false
   missing=$([ $abi = 2 ] && echo '"truncate","metadata","device"' || echo '"metadata","device"')

@@ -104,6 +104,17 @@ TEST_CASE("T-PRV-21: the error has the code, the mode, and every backend's name,
   CHECK(verdict.problem()->remedy.find("remedy one") != std::string::npos);
 }
 
+TEST_CASE("F4: what helps two backends is said once") {
+  Chain chain;
+  chain.first->usable = false;
+  chain.second->usable = false;
+  chain.first->remedy = chain.second->remedy = "the remedy";
+  const std::string text = chain.refusal();
+  CHECK(text.find("the remedy") != std::string::npos);
+  CHECK(text.find("the remedy") == text.rfind("the remedy"));
+  CHECK(chain.backend.probe(policy<WorkspaceWrite>()).problem()->remedy == "the remedy");
+}
+
 TEST_CASE("invalidate reaches every backend, and the next wrap probes again") {
   Chain chain;
   chain.first->usable = false;

@@ -79,12 +79,13 @@ class FirstUsable {
   static bool try_one(B& backend, const Policy<M>& policy, Problems& problems, Use&& use) {
     const Availability verdict = backend.probe(policy);
     if (const auto* problem = verdict.problem()) {
-      if (!problems.reasons.empty()) {
-        problems.reasons += "; ";
-        problems.remedies += "; or ";
-      }
-      problems.reasons += std::string(B::name) + ": " + problem->reason;
-      problems.remedies += problem->remedy;
+      const auto add = [](std::string& texts, std::string_view between, const std::string& text) {
+        if (!texts.empty()) texts += between;
+        texts += text;
+      };
+      add(problems.reasons, "; ", std::string(B::name) + ": " + problem->reason);
+      if (problems.remedies.find(problem->remedy) == std::string::npos)
+        add(problems.remedies, "; or ", problem->remedy);
       return false;
     }
     use(backend, verdict);
