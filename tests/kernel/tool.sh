@@ -375,6 +375,29 @@ for backend in auto layered mount-namespace landlock bubblewrap; do
   done
 done
 
+# --- an exit status alone proves nothing, and a login that was refused is no file
+for backend in layered landlock bubblewrap; do
+  for script in 'grep zzz /etc/passwd' 'exit 1' 'exit 2' 'exit 126' 'exit 127' 'echo "git@host: Permission denied (publickey)." >&2; exit 255'; do
+    in_workspace --backend $backend --partial accept -- sh -c "$script"
+    check "$backend: $script: not denied (F89, F90)" says '"denied":false'
+  done
+  in_workspace --backend $backend --partial accept -- touch made
+  if [ $backend = landlock ]; then errno=EACCES; else errno=EROFS; fi
+  check "$backend: a denial has its errno" says "\"errno\":\"$errno\""
+done
+
+# --- the program itself may lie where its sandbox shows something else
+hidden=$(mktemp -d /tmp/cordon-hidden.XXXXXX)
+cp "$cordon" "$hidden/cordon"
+for backend in layered mount-namespace landlock bubblewrap; do
+  if [ $backend = landlock ]; then expected=shown; else expected=hidden; fi
+  found=$("$hidden/cordon" run --backend $backend --partial accept --mode workspace-write --workspace "$workspace" --json "$facts" -- \
+    sh -c 'if test -e "$1"; then echo shown; else echo hidden; fi' sh "$hidden/cordon" 2>&1)
+  equal "$backend: a program that its own sandbox hides starts it (F18)" $expected "$found"
+  case $backend in layered | bubblewrap) check "$backend: and it is as full (F18)" says '"level":"full"' ;; esac
+done
+rm -r "$hidden"
+
 # --- the runner, by way of this shell and of python
 runner() { "$cordon" --cordon-runner "$@" >"$place/out" 2>"$place/err"; status=$?; }
 layers=mount-namespace+landlock

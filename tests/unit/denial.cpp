@@ -60,6 +60,25 @@ TEST_CASE("Signatures are compared without regard to case, and lines may end wit
   CHECK(paths("touch: cannot touch '/o/a': READ-ONLY FILE SYSTEM\r\n") == Paths{"/o/a"});
 }
 
+TEST_CASE("F90: a login that was refused is no denial, and what a Rust program says of a file is one") {
+  DenialContext other = context();
+  other.signatures = {"permission denied"};
+  CHECK(paths("Permission denied (publickey)", other).empty());
+  CHECK(paths("git@host: Permission denied (publickey,password).\r\n", other).empty());
+  CHECK(paths("error: /o/x: Permission denied (os error 13)", other) == Paths{"/o/x"});
+}
+
+TEST_CASE("The error of a denial is the one that the words stand for") {
+  DenialContext other = context();
+  const auto error = [&](std::string_view signature) {
+    other.signatures = {signature};
+    return infer_denials("sh: /o/x: " + std::string(signature), other).at(0).error;
+  };
+  CHECK(error("read-only file system") == "EROFS");
+  CHECK(error("permission denied") == "EACCES");
+  CHECK(error("operation not permitted") == "EPERM");
+}
+
 TEST_CASE("T-DEN-05, T-DEN-06, F90: other messages are no denials") {
   for (const char* text : {"mount: Operation not permitted", "x: No such file or directory",
                            "Permission denied (publickey)", "", "\n\n\n", "read-only", "file system"}) {

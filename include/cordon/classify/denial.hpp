@@ -130,9 +130,13 @@ namespace detail {
     for (std::string_view signature : context.signatures) {
       const auto at = signature.empty() ? std::string::npos : lowered.find(signature);
       if (at == std::string::npos) continue;
+      const std::string_view after = line.substr(at + signature.size());
+      if (after.starts_with(" (") && !after.starts_with(" (os error ")) continue;  // ssh: about a login, not a file
       Denial denial;
-      denial.error = "EROFS";
-      denial.path = detail::path_in(line.substr(0, at), line.substr(at + signature.size()));
+      denial.error = signature == "permission denied"         ? "EACCES"
+                     : signature == "operation not permitted" ? "EPERM"
+                                                              : "EROFS";
+      denial.path = detail::path_in(line.substr(0, at), after);
       if (denial.path.size() >= PATH_MAX) denial.path.clear();
       const std::string message =
           lowered.substr(0, denial.path.empty() ? at : std::min(at, line.substr(0, at).rfind(denial.path)));
