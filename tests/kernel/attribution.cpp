@@ -58,7 +58,7 @@ class OwnBwrap {
     original_ = found.binary();
     restore();
   }
-  [[nodiscard]] std::string path() const { return scratch_.path() + "/bwrap"; }
+  [[nodiscard]] std::string path() const { return scratch_.path() + "/own bwrap"; }
   void restore() const {
     std::filesystem::copy_file(original_, path(), std::filesystem::copy_options::overwrite_existing);
     std::filesystem::permissions(path(), std::filesystem::perms(0755));
@@ -103,7 +103,7 @@ class WithVariable {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("A command that speaks like a runner is a command (SBX-K1, CLS-K4)", "[attribution]",
+TEMPLATE_LIST_TEST_CASE("A command that speaks like a runner is a command (SBX-K1, CLS-K4, F66)", "[attribution]",
                         Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
@@ -132,8 +132,8 @@ TEMPLATE_LIST_TEST_CASE("A command can't reach the channels that tell what becam
   CHECK(result.ending == cordon::CommandEnding(Exited{3}));
 }
 
-TEMPLATE_LIST_TEST_CASE("What can't be executed says why, and is not the sandbox's fault", "[attribution]",
-                        Confinements) {
+TEMPLATE_LIST_TEST_CASE("What can't be executed says why, and is not the sandbox's fault (T-SPN-05, T-SPN-06)",
+                        "[attribution]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
   write_file(place.in("plain"), "no program", 0644);
@@ -153,7 +153,7 @@ TEMPLATE_LIST_TEST_CASE("What can't be executed says why, and is not the sandbox
   CHECK(ending_of(place.in("text")) == Ending(NotExecutable{ENOEXEC}));
 }
 
-TEST_CASE("Without the runner, too, a program that can't be executed is told from a sandbox that failed",
+TEST_CASE("Without the runner, too, a program that can't be executed is told from a sandbox that failed (F66)",
           "[attribution]") {
   const Place place;
   for (const auto& [what, error] :
@@ -207,7 +207,8 @@ TEST_CASE("A root that is gone when the command is to start is the sandbox's fai
 }
 
 TEST_CASE(
-    "A bwrap that disappears or changes after it was probed is the sandbox's failure, and noticed when it is back",
+    "A bwrap that disappears or changes after it was probed is the sandbox's failure, and noticed when it is back "
+    "(T-SPN-01, T-SPN-14, T-SPN-15, T-SPN-19)",
     "[attribution]") {
   const Place place;
   if (!usable<InWorkspace>(place)) return;
@@ -215,13 +216,16 @@ TEST_CASE(
   OwnHarness own{cordon::Bubblewrap({.binary = bwrap.path()})};
   REQUIRE_FALSE(sandbox_error(own, place, "echo first >ran"));
 
-  SECTION("gone") {
-    std::filesystem::remove(bwrap.path());
+  SECTION("gone, or not executable any more") {
+    const int reason = GENERATE(ENOENT, EACCES);
+    if (reason == ENOENT) std::filesystem::remove(bwrap.path());
+    if (reason == EACCES) std::filesystem::permissions(bwrap.path(), std::filesystem::perms(0644));
     const auto error = sandbox_error(own, place, "echo second >ran");
     REQUIRE(error);
     REQUIRE(error->failure());
     CHECK(error->failure()->stage == "exec-runner");
-    CHECK(error->failure()->error == ENOENT);
+    CHECK(error->failure()->error == reason);
+    CHECK(std::string(error->what()).find(bwrap.path()) != std::string::npos);
   }
   SECTION("fails") {
     bwrap.replace("echo 'bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted' >&2; exit 1");

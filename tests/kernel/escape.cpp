@@ -387,7 +387,8 @@ TEMPLATE_LIST_TEST_CASE("A working directory that leads outside grants nothing t
 }
 
 TEMPLATE_LIST_TEST_CASE(
-    "Temporary files and shared memory are the sandbox's own, or said to be shared (T-KRN-06 to T-KRN-08, SBX-K7, F41)",
+    "Temporary files and shared memory are the sandbox's own, or said to be shared (T-KRN-06, T-KRN-07, T-KRN-08, "
+    "SBX-K7, F41)",
     "[escape]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
@@ -400,7 +401,8 @@ TEMPLATE_LIST_TEST_CASE(
     const std::string file = directory + name;
     const Attempt attempt =
         run_under<TestType>(place, cordon::Argv({"/bin/sh", "-c", "echo x >\"$1\" && cat \"$1\"", "sh", file}));
-    if (can_write<TestType>) CHECK(attempt.out == "x\n");
+    const bool own = Facts<TestType>::own_temp && directory == "/dev/shm";  // the one that every mode has
+    CHECK(attempt.out == (can_write<TestType> || own ? "x\n" : ""));
     CHECK(exists(file) == (std::find(shared.begin(), shared.end(), directory) != shared.end()));
     ::unlink(file.c_str());
   }

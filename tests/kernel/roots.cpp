@@ -166,6 +166,29 @@ TEMPLATE_LIST_TEST_CASE("A mount that the host makes outside while a command run
   CHECK(::umount2(place.outside().c_str(), MNT_DETACH) == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("A mount that only another user can look into is in nobody's way (F22)", "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const int device = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  const std::string where = GENERATE(true, false) ? place.in("sub") : place.out("empty");
+  const std::string options =
+      "fd=" + std::to_string(device) + ",rootmode=40000,user_id=31337,group_id=31337";  // nobody serves it
+  if (device < 0 || ::mount("none", where.c_str(), "fuse", 0, options.c_str()) != 0) {
+    ::close(device);
+    SUCCEED("no such file system can be mounted here");
+    return;
+  }
+  const Attempt attempt = run_under<TestType>(
+      place, cordon::Argv({"/bin/sh", "-c", "echo x >new; ls \"$1\"; echo x >\"$1/new\"; echo ran", "sh", where}));
+  harness<TestType>().backend().invalidate();
+  CHECK(::umount2(where.c_str(), MNT_DETACH) == 0);
+  ::close(device);
+  INFO(attempt.err);
+  CHECK(attempt.out == "ran\n");
+  CHECK(attempt.err.find("Permission denied") != std::string::npos);  // it is in sight
+  CHECK(exists(place.in("new")));
+}
+
 TEMPLATE_LIST_TEST_CASE("A protected path that was replaced between two runs is the new one", "[roots]", Writing) {
   const Place place;
   if (!Facts<TestType>::protects || !usable<TestType>(place)) return;
@@ -200,6 +223,74 @@ TEMPLATE_LIST_TEST_CASE("A protected path that is a child of a root holds agains
   CHECK_FALSE(attempt.succeeded());
   CHECK(read_file(place.in("kept")) == "original");
   CHECK(tree_of(place.in(".git")) == before);
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "With .git protected git can't be led to other hooks, and what only has git's names is free (F29, F55)", "[roots]",
+    Writing) {
+  const Place place;
+  if (!Facts<TestType>::protects || !usable<TestType>(place) || !has_program("git")) return;
+  std::filesystem::create_directory(place.in("config"));
+  write_file(place.in("HEAD"), "no ref");
+  const std::string git = "git -c user.name=t -c user.email=t@example.invalid ";
+  on_the_host("cd '" + place.workspace() + "' && git init -q . && git add . && " + git + "commit -qm one");
+  const Tree before = tree_of(place.in(".git"));
+  const auto policy = policy_of(place.workspace(), {}, {".git"});
+  const auto run = [&](const std::string& script) {
+    cordon::process::RunOptions options = plain_options();
+    options.environment.push_back("HOME=" + place.outside());
+    return run_under<TestType>(policy, cordon::shell(script), options);
+  };
+  CHECK_FALSE(run("git config core.hooksPath evil").succeeded());
+  CHECK_FALSE(run("git config --global core.hooksPath evil").succeeded());
+  CHECK(tree_of(place.in(".git")) == before);
+  CHECK_FALSE(place.outside_changed());
+  const Attempt attempt =
+      run("set -e; echo x >config/file; echo x >HEAD; git format-patch --stdout --root HEAD -- | grep -c '^From '");
+  INFO(attempt.err);
+  CHECK(attempt.out == "1\n");
+  // Without the protection it is as docs/security-model.md says: the workspace is the command's.
+  CHECK(run_under<TestType>(place, cordon::shell("git config core.hooksPath evil")).succeeded());
+}
+
+TEMPLATE_LIST_TEST_CASE("A workspace below directories that can be passed through but not read (F15)", "[roots]",
+                        Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const std::string passage = place.path() + "/passage";
+  const std::string workspace = passage + "/inner/workspace";
+  std::filesystem::create_directories(workspace);
+  for (const std::string& directory : {passage + "/inner", passage}) {
+    REQUIRE(::chmod(directory.c_str(), is_root() ? 0711 : 0111) == 0);
+    if (is_root()) REQUIRE(::chown(directory.c_str(), 31337, 31337) == 0);
+  }
+  const Attempt attempt =
+      run_under<TestType>(policy_for<cordon::WorkspaceWrite>(workspace), cordon::shell("echo x >new; cat new"));
+  INFO(attempt.err);
+  CHECK(attempt.out == "x\n");
+  for (const std::string& directory : {passage, passage + "/inner"}) ::chmod(directory.c_str(), 0755);
+  CHECK(exists(workspace + "/new"));
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "The plain argv names the roots, then what is protected, each in the order of the request "
+    "(T-LLR-17)",
+    "[roots]", Writing) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  std::vector<std::string> protect;
+  if (Facts<TestType>::protects) protect = {place.in("sub"), place.in("mine")};
+  const auto policy = policy_of(place.workspace(), {place.out("directory"), place.out("empty")}, protect);
+  const auto argv = harness<TestType>().confine(policy, cordon::Argv({"prog", "--write", "/"})).argv();
+  std::vector<std::string> expected{"--workspace",          place.workspace(), "--write",
+                                    place.out("directory"), "--write",         place.out("empty")};
+  for (const std::string& path : protect) expected.insert(expected.end(), {"--protect", path});
+  std::vector<std::string> found;
+  for (auto word = argv.begin(); *word != "--"; ++word)
+    if (*word == "--workspace" || *word == "--write" || *word == "--protect")
+      found.insert(found.end(), {word[0], word[1]});
+  CHECK(found == expected);
+  CHECK(std::vector<std::string>(argv.end() - 4, argv.end()) == std::vector<std::string>{"--", "prog", "--write", "/"});
 }
 
 TEMPLATE_LIST_TEST_CASE("A protected path further down is reported as best effort (F35)", "[roots]", Writing) {

@@ -66,7 +66,7 @@ TEST_CASE("A command that dies by a signal is signalled, not exited") {
   CHECK(run_shell("kill -" + std::to_string(signal) + " $$").ending == cordon::process::Ending(Signalled{signal}));
 }
 
-TEST_CASE("A program that can't be executed is an ending with the reason, and no error") {
+TEST_CASE("T-SPN-05, T-SPN-06, T-SPN-16: a program that can't be executed is an ending with the reason, and no error") {
   const TempDirectory directory;
   CHECK(not_executable(run(Argv({"/nonexistent/program"}))) == ENOENT);
   CHECK(not_executable(run(Argv({"no-such-program-anywhere"}))) == ENOENT);
