@@ -313,6 +313,18 @@ check 'a program that is missing: said' grep -q '^cordon: NOT_EXECUTABLE: no-suc
 check 'a program that is missing: in the facts' says '"outcome":"not_executable"'
 in_workspace -- "$workspace/sub"
 check 'a directory is no program' says '"outcome":"not_executable"'
+printf 'no program' >"$workspace/noise" && chmod 755 "$workspace/noise"
+for backend in layered landlock bubblewrap; do
+  while read -r program text; do
+    in_workspace --backend $backend --partial accept -- "$program"
+    equal "$backend: $program is said to be why (T-SPN-05)" "cordon: NOT_EXECUTABLE: $program: $text" "$err"
+  done <<END
+$workspace/none No such file or directory
+$workspace/mine Permission denied
+$workspace/noise Exec format error
+END
+done
+rm "$workspace/noise"
 run --workspace "$workspace" --json "$facts" --bwrap "$place/no/bwrap" --backend bubblewrap -- true
 check 'facts of a refusal: outcome' says '"outcome":"unavailable"'
 check 'facts of a refusal: code' says '"code":"SANDBOX_UNAVAILABLE"'

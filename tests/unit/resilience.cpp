@@ -132,7 +132,8 @@ RunOptions options(bool piped) {
 
 }  // namespace
 
-TEST_CASE("A launch that is refused any one step throws, names the step, runs nothing, and leaves nothing behind") {
+TEST_CASE(
+    "T-SPN-09: a launch that is refused any one step throws, names the step, runs nothing, and leaves nothing behind") {
   const bool piped = GENERATE(false, true);
   const support::TempDirectory directory;
   const std::string marker = directory.path() + "/marker";

@@ -139,7 +139,8 @@ TEST_CASE("A command begins in its working directory, which is the workspace unl
   CHECK(cordon::process::run(unconfined(Argv({"/bin/pwd"}), directory.path()), options).out.text() == sub + "\n");
 }
 
-TEST_CASE("T-SPN-11, T-SPN-12, T-SPN-21: a working directory that can't be entered is an error that names it") {
+TEST_CASE(
+    "T-SPN-11, T-SPN-12, T-SPN-17, T-SPN-21: a working directory that can't be entered is an error that names it") {
   const TempDirectory directory;
   (void)directory.file("file");
   RunOptions options = options_with_path();
