@@ -222,7 +222,8 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
                 int cancelled_by) {
   if (const auto* refused = std::get_if<cordon::process::NotExecutable>(&result.ending))
     return report(file, facts, "not_executable", "NOT_EXECUTABLE",
-                  program + ": " + cordon::detail::error_text(refused->error));
+                  program + ": " + (refused->interpreter_missing ? "its interpreter: " : "") +
+                      cordon::detail::error_text(refused->error));
   file.write(facts);
   if (const auto* signalled = std::get_if<cordon::process::Signalled>(&result.ending)) return 128 + signalled->number;
   if (const auto* exited = std::get_if<cordon::process::Exited>(&result.ending)) return exited->code;

@@ -313,7 +313,8 @@ check 'a program that is missing: said' grep -q '^cordon: NOT_EXECUTABLE: no-suc
 check 'a program that is missing: in the facts' says '"outcome":"not_executable"'
 in_workspace -- "$workspace/sub"
 check 'a directory is no program' says '"outcome":"not_executable"'
-printf 'no program' >"$workspace/noise" && chmod 755 "$workspace/noise"
+printf 'no program' >"$workspace/noise" && printf '#!/no/such/interpreter\n' >"$workspace/orphan" &&
+  chmod 755 "$workspace/noise" "$workspace/orphan"
 for backend in layered landlock bubblewrap; do
   while read -r program text; do
     in_workspace --backend $backend --partial accept -- "$program"
@@ -322,6 +323,7 @@ for backend in layered landlock bubblewrap; do
 $workspace/none No such file or directory
 $workspace/mine Permission denied
 $workspace/noise Exec format error
+$workspace/orphan its interpreter: No such file or directory
 END
 done
 rm "$workspace/noise"

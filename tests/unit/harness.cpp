@@ -59,8 +59,8 @@ struct StandIn {
       made.working_directory = "/";
     }
     [[nodiscard]] const cordon::process::ChildSetup& setup() const noexcept override { return made; }
-    [[nodiscard]] cordon::process::Ending exec_failed(int error) const override {
-      return cordon::RunnerFailure{"exec-runner", error, ""};
+    [[nodiscard]] cordon::process::Ending exec_failed(cordon::process::NotExecutable why) const override {
+      return cordon::RunnerFailure{"exec-runner", why.error, ""};
     }
     [[nodiscard]] cordon::process::Ending settle(std::optional<cordon::os::WaitStatus>, std::string_view) override {
       return cordon::RunnerFailure{"mount", EPERM, "the runner's words"};

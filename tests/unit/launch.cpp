@@ -24,8 +24,8 @@ class NotingLaunch final : public process::Launch {
 
   NotingLaunch(ChildSetup setup, Notes& notes) : setup_(std::move(setup)), notes_(notes) {}
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] Ending exec_failed(int error) const override {
-    return cordon::RunnerFailure{"exec-runner", error, "noted"};
+  [[nodiscard]] Ending exec_failed(process::NotExecutable why) const override {
+    return cordon::RunnerFailure{"exec-runner", why.error, "noted"};
   }
   void started() override { notes_.started = true; }
   [[nodiscard]] Ending settle(std::optional<cordon::os::WaitStatus> status, std::string_view error_text) override {
@@ -174,7 +174,7 @@ TEST_CASE("A launch whose start throws leaves no process behind") {
   class Throwing final : public process::Launch {
    public:
     [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
-    [[nodiscard]] Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+    [[nodiscard]] Ending exec_failed(process::NotExecutable why) const override { return why; }
     void started() override { throw cordon::SandboxUnavailableError("no"); }
     [[nodiscard]] Ending settle(std::optional<cordon::os::WaitStatus>, std::string_view) override {
       return process::Exited{0};

@@ -76,7 +76,9 @@ class WithOneStepRefused final : public process::Launch {
     setup_.confinement.at(at).number = -1;
   }
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] process::Ending exec_failed(int error) const override { return launch_->exec_failed(error); }
+  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override {
+    return launch_->exec_failed(why);
+  }
   [[nodiscard]] process::Ending settle(std::optional<cordon::os::WaitStatus> status, std::string_view text) override {
     return launch_->settle(status, text);
   }

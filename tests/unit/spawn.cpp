@@ -77,6 +77,20 @@ TEST_CASE("T-SPN-05, T-SPN-06, T-SPN-16: a program that can't be executed is an 
   CHECK(support::no_child_is_left());
 }
 
+TEST_CASE("A program whose interpreter is missing is told from one that is missing") {
+  const TempDirectory directory;
+  const std::string orphan = directory.file("orphan", "#!/no/such/interpreter\n", 0755);
+  const cordon::process::Ending without_interpreter(NotExecutable{ENOENT, true});
+  CHECK(run(Argv({orphan})).ending == without_interpreter);
+  RunOptions options;
+  options.environment = {"PATH=" + directory.path() + ":/usr/bin"};
+  CHECK(run(Argv({"orphan"}), options).ending == without_interpreter);
+  const TempDirectory other;
+  (void)other.file("orphan", "#!/bin/sh\n", 0644);
+  options.environment = {"PATH=" + directory.path() + ":" + other.path()};
+  CHECK(run(Argv({"orphan"}), options).ending == cordon::process::Ending(NotExecutable{EACCES}));
+}
+
 TEST_CASE("A script without #! is not handed to a shell behind the caller's back") {
   const TempDirectory directory;
   const std::string marker = directory.path() + "/marker";

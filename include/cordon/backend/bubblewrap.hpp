@@ -222,8 +222,8 @@ class Launch final : public process::Launch {
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
 
-  [[nodiscard]] process::Ending exec_failed(int error) const override {
-    return RunnerFailure{"exec-runner", error, job_.binary + ": " + detail::error_text(error)};
+  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override {
+    return RunnerFailure{"exec-runner", why.error, job_.binary + ": " + detail::error_text(why.error)};
   }
 
   /// Lets the command start when bubblewrap has set its sandbox up.
@@ -260,7 +260,8 @@ class Launch final : public process::Launch {
           entered = true;
           continue;
         }
-        if (record.stage == process::Stage::exec) return process::NotExecutable{record.error};
+        if (record.stage == process::Stage::exec || record.stage == process::Stage::interpreter)
+          return process::NotExecutable{record.error, record.stage == process::Stage::interpreter};
         return RunnerFailure{std::string(name(record.stage)), record.error,
                              "guard: " + detail::error_text(record.error)};
       }

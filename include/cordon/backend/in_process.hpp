@@ -466,7 +466,7 @@ class InitLaunch final : public process::Launch {
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override { return why; }
   [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return process::ending_or_throw(status);
   }
@@ -659,7 +659,7 @@ class Launch final : public process::Launch {
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] process::Ending exec_failed(int error) const override { return process::NotExecutable{error}; }
+  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override { return why; }
   [[nodiscard]] bool current() const noexcept override try {
     return renewed_ || prepared_->state == os::inherited_state();
   } catch (const std::exception&) {

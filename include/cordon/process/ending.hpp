@@ -20,6 +20,8 @@ struct Signalled {
 /// is no program (ENOEXEC). The command did not run.
 struct NotExecutable {
   int error = 0;
+  /// With ENOENT: the program exists, and the interpreter that it names does not. False where nobody could look.
+  bool interpreter_missing = false;
   friend bool operator==(NotExecutable, NotExecutable) = default;
 };
 

@@ -58,16 +58,21 @@ enum class TreeKeeper {
 namespace detail {
 
 /// execve along `candidates` (null-terminated). Returns only on failure, with the errno that describes it best: a
-/// program that exists and can't be executed says more than a directory that does not have it.
+/// program that exists and can't be executed says more than a directory that does not have it. `stage` is set when one
+/// exists whose interpreter does not.
 template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) int
-exec_first(const char* const* candidates, const char* const* argv, const char* const* environment) noexcept {
+exec_first(const char* const* candidates, const char* const* argv, const char* const* environment,
+           Stage& stage) noexcept {
   int error = ENOENT;
   for (; *candidates != nullptr; ++candidates) {
     const int failed =
         static_cast<int>(-K::call(SYS_execve, os::arg(*candidates), os::arg(argv), os::arg(environment)));
+    if (failed == ENOENT && K::call(SYS_faccessat, AT_FDCWD, os::arg(*candidates), F_OK) == 0)
+      stage = Stage::interpreter;
     if (failed == ENOENT || failed == ENOTDIR) continue;
+    stage = Stage::exec;
     error = failed;
     if (failed != EACCES) break;
   }
@@ -114,7 +119,7 @@ child_main(void* raw) noexcept {
   while (__atomic_load_n(&view->go, __ATOMIC_ACQUIRE) == 0)
     K::call(SYS_futex, os::arg(&view->go), FUTEX_WAIT_PRIVATE, 0);
   if (view->go < 0) K::call(SYS_exit_group, 125);
-  view->error = exec_first<K>(view->candidates, view->argv, view->environment);
+  view->error = exec_first<K>(view->candidates, view->argv, view->environment, view->stage);
   K::call(SYS_exit_group, 125);
   return 0;
 }

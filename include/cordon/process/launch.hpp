@@ -63,7 +63,7 @@ class Launch {
 
   [[nodiscard]] virtual const ChildSetup& setup() const noexcept = 0;
   /// What it means that execve refused setup().argv.
-  [[nodiscard]] virtual Ending exec_failed(int error) const = 0;
+  [[nodiscard]] virtual Ending exec_failed(NotExecutable why) const = 0;
   /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
   virtual void started() {}
   /// With an init: false when a process that it clones does not inherit what one of this program's would. Asked while
@@ -111,7 +111,7 @@ class DirectLaunch final : public Launch {
   }
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] Ending exec_failed(int error) const override { return NotExecutable{error}; }
+  [[nodiscard]] Ending exec_failed(NotExecutable why) const override { return why; }
   [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
     return ending_or_throw(status);
   }

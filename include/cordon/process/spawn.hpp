@@ -222,8 +222,8 @@ template <class K>
     child.launch_->started();
   } else if (confines(stage)) {
     child.ending_ = RunnerFailure{std::string(name(stage)), error, error_text(error)};
-  } else if (stage == Stage::exec) {
-    child.ending_ = child.launch_->exec_failed(error);
+  } else if (stage == Stage::exec || stage == Stage::interpreter) {
+    child.ending_ = child.launch_->exec_failed({error, stage == Stage::interpreter});
   } else {
     std::string what(name(stage));
     if (stage == Stage::working_directory) what += " " + setup.working_directory;

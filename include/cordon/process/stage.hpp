@@ -20,6 +20,7 @@ enum class Stage : std::uint16_t {
   privileges,         ///< no_new_privs
   landlock,           ///< the Landlock ruleset or its enforcement
   exec,               ///< execve of the program itself
+  interpreter,        ///< the same, for the want of what the first line of a script or a program's header names
 };
 
 [[nodiscard]] constexpr std::string_view name(Stage stage) noexcept {
@@ -48,6 +49,8 @@ enum class Stage : std::uint16_t {
       return "landlock";
     case Stage::exec:
       return "exec";
+    case Stage::interpreter:
+      return "interpreter";
   }
   return "unknown";
 }
