@@ -35,6 +35,13 @@ template <class K>
 class BasicChild;
 
 namespace detail {
+/// What poll(2) is given to wait until `deadline`, or for ever.
+[[nodiscard]] inline int timeout_of(std::optional<Clock::time_point> deadline) {
+  if (!deadline) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
+}
+
 template <class K>
 [[nodiscard]] BasicChild<K> launch_command(std::unique_ptr<Launch> launch, RunOptions options);
 
@@ -91,13 +98,89 @@ class BasicChild {
       *killed_ -= end_limit;
   }
 
+  /// Ends the command as a stop that was asked for does: SIGTERM to its whole tree, after the grace SIGKILL, and its
+  /// ending is Cancelled, unless there was another cause before. Done by whoever waits.
+  void cancel() noexcept { cancelled_ = true; }
+
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
   /// fails at that; the command has ended then.
   [[nodiscard]] Completed wait() { return *wait_until(std::nullopt); }
 
-  /// The same, but gives up at `limit`: then the command still runs and the result is empty.
+  /// The same, but gives up at `limit`: then the command still runs and the result is empty. Serves at least once what
+  /// is there, so a limit of 0 takes what can be had without waiting.
   [[nodiscard]] std::optional<Completed> wait_for(std::chrono::milliseconds limit) {
     return wait_until(Clock::now() + limit);
+  }
+
+  // What `wait` is made of, for an event loop of one's own. One round: `advance`; when that made it `finished`,
+  // `settle`. Otherwise poll(2) what `watch` says, until that time at the latest, and `serve` the outcome.
+
+  /// What to poll. A negative descriptor stands for nothing.
+  using PollSet = std::array<pollfd, 7>;
+  [[nodiscard]] PollSet watch() const noexcept {
+    PollSet set{pollfd{keeper_.get(), POLLIN, 0},
+                pollfd{out_pipe_.get(), POLLIN, 0},
+                pollfd{err_pipe_.get(), POLLIN, 0},
+                pollfd{in_pipe_.get(), 0, 0},
+                pollfd{-1, POLLIN, 0},
+                pollfd{bell_.get(), POLLIN, 0},
+                pollfd{running_ ? channel() : -1, POLLIN, 0}};
+    if (in_pipe_) {
+      if (pending_input_.empty() && options_.input.descriptor() >= 0)
+        set[4].fd = options_.input.descriptor();
+      else
+        set[3].events = POLLOUT;
+    }
+    return set;
+  }
+
+  /// Takes what poll(2) found of what `watch` said last. To be called also when it found nothing, but not when it
+  /// failed. Throws what the callback for output throws.
+  void serve(const PollSet& set) {
+    if (set[1].revents != 0) collect(out_pipe_, out_, Stream::out);
+    if (set[2].revents != 0) collect(err_pipe_, err_, Stream::err);
+    if (set[4].revents != 0) refill_input();
+    if ((set[3].revents & (POLLERR | POLLHUP)) != 0)
+      in_pipe_.reset();
+    else if (set[3].revents != 0)
+      feed();
+    if (set[5].revents != 0) hear_bell();
+    if (set[6].revents != 0) hear_init(false);
+    if (set[0].revents != 0) reap_keeper();
+    const auto silent = [](const pollfd& watched) { return watched.revents == 0; };
+    // Who holds the pipes now is no process of the tree, or one that could not be ended.
+    if (drained_ && area_->view.whole_tree && std::all_of(set.begin(), set.end(), silent)) close_output();
+  }
+
+  /// Does what is due by `now`. Returns when something is due next; without that only an event goes on.
+  std::optional<Clock::time_point> advance(Clock::time_point now) {
+    std::optional<Clock::time_point> next;
+    if (running_) next = keep_limits(now);
+    if (running_) return next;
+    if (!drained_) drained_ = now + options_.drain_limit;
+    if (now >= *drained_) close_output();
+    return area_->view.whole_tree ? now : *drained_;
+  }
+
+  /// The command has ended, and everything that it left running, and all its output is here.
+  [[nodiscard]] bool finished() const noexcept { return !running_ && !out_pipe_ && !err_pipe_; }
+
+  /// What it came to, once, when `finished`. Throws SpawnError when that can't be known.
+  [[nodiscard]] Completed settle() {
+    const detail::CommandView& command = area_->view.command;
+    const bool whole_tree = area_->view.whole_tree;
+    if (!ending_)
+      ending_ =
+          cause_ ? *cause_
+                 : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.capture().text());
+    return Completed{*ending_,
+                     out_.finish(),
+                     err_.finish(),
+                     Clock::now() - begun_,
+                     in_namespace() ? TreeKeeper::pid_namespace
+                     : whole_tree   ? TreeKeeper::subreaper
+                                    : TreeKeeper::process_group,
+                     command.outlived};
   }
 
  private:
@@ -117,36 +200,24 @@ class BasicChild {
         last_output_(begun_) {}
 
   [[nodiscard]] std::optional<Completed> wait_until(std::optional<Clock::time_point> deadline) {
-    while (running_) {
+    for (bool late = false;; late = deadline && Clock::now() >= *deadline) {
       const auto due = advance(Clock::now());
-      if (!running_) break;
-      if (deadline && Clock::now() >= *deadline) return std::nullopt;
-      step(due && deadline ? std::min(*due, *deadline) : due ? due : deadline);
+      if (finished()) return settle();
+      if (late) return std::nullopt;
+      PollSet set = watch();
+      const long ready = os::poll_once<K>(set, detail::timeout_of(due && deadline ? std::min(*due, *deadline)
+                                                                  : due           ? due
+                                                                                  : deadline));
+      if (ready >= 0)
+        serve(set);
+      else if (ready != -EINTR)
+        throw SpawnError(
+            "poll failed while following a command: " + cordon::detail::error_text(static_cast<int>(-ready)),
+            static_cast<int>(-ready));
     }
-    const detail::CommandView& command = area_->view.command;
-    const bool whole_tree = area_->view.whole_tree;
-    // Who holds the pipes now is no process of the tree, or one that could not be ended.
-    const auto drained = Clock::now() + options_.drain_limit;
-    while ((out_pipe_ || err_pipe_) && Clock::now() < drained && step(whole_tree ? Clock::now() : drained)) {
-    }
-    out_pipe_.reset();
-    err_pipe_.reset();
-    if (!ending_)
-      ending_ =
-          cause_ ? *cause_
-                 : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.capture().text());
-    return Completed{*ending_,
-                     out_.finish(),
-                     err_.finish(),
-                     Clock::now() - begun_,
-                     in_namespace() ? TreeKeeper::pid_namespace
-                     : whole_tree   ? TreeKeeper::subreaper
-                                    : TreeKeeper::process_group,
-                     command.outlived};
   }
 
-  /// Does what is due by now. Returns when something is due next.
-  std::optional<Clock::time_point> advance(Clock::time_point now) {
+  std::optional<Clock::time_point> keep_limits(Clock::time_point now) {
     std::optional<Clock::time_point> next;
     const auto due_at = [&](Clock::time_point at) {
       if (now < at && (!next || at < *next)) next = at;
@@ -157,7 +228,7 @@ class BasicChild {
       const bool silent = !out_pipe_ && !err_pipe_;
       if (!killed_ && (silent || due_at(*over_ + options_.drain_limit))) kill();
     } else if (!cause_ && !killed_) {
-      if (limits.stop.stop_requested())
+      if (cancelled_ || limits.stop.stop_requested())
         cause_ = Cancelled{};
       else if (limits.output && out_.capture().seen() + err_.capture().seen() > *limits.output)
         cause_ = OutputLimit{};
@@ -175,44 +246,9 @@ class BasicChild {
     return next;
   }
 
-  /// Waits for one round of events. False when `deadline` came first.
-  bool step(std::optional<Clock::time_point> deadline) {
-    std::array<pollfd, 7> set{pollfd{keeper_.get(), POLLIN, 0},
-                              pollfd{out_pipe_.get(), POLLIN, 0},
-                              pollfd{err_pipe_.get(), POLLIN, 0},
-                              pollfd{in_pipe_.get(), 0, 0},
-                              pollfd{-1, POLLIN, 0},
-                              pollfd{bell_.get(), POLLIN, 0},
-                              pollfd{running_ ? channel() : -1, POLLIN, 0}};
-    if (in_pipe_) {
-      if (pending_input_.empty() && options_.input.descriptor() >= 0)
-        set[4].fd = options_.input.descriptor();
-      else
-        set[3].events = POLLOUT;
-    }
-    const long ready = os::poll_once<K>(set, timeout_of(deadline));
-    if (ready == 0) return false;
-    if (ready == -EINTR) return true;
-    if (ready < 0)
-      throw SpawnError("poll failed while following a command: " + cordon::detail::error_text(static_cast<int>(-ready)),
-                       static_cast<int>(-ready));
-    if (set[1].revents != 0) collect(out_pipe_, out_, Stream::out);
-    if (set[2].revents != 0) collect(err_pipe_, err_, Stream::err);
-    if (set[4].revents != 0) refill_input();
-    if ((set[3].revents & (POLLERR | POLLHUP)) != 0)
-      in_pipe_.reset();
-    else if (set[3].revents != 0)
-      feed();
-    if (set[5].revents != 0) hear_bell();
-    if (set[6].revents != 0) hear_init(false);
-    if (set[0].revents != 0) reap_keeper();
-    return true;
-  }
-
-  [[nodiscard]] static int timeout_of(std::optional<Clock::time_point> deadline) {
-    if (!deadline) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
-    return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
+  void close_output() noexcept {
+    out_pipe_.reset();
+    err_pipe_.reset();
   }
 
   void collect(os::BasicFd<K>& pipe, detail::Recorder<K>& recorder, Stream stream) {
@@ -308,7 +344,7 @@ class BasicChild {
 
   void wait_for_processes(Clock::time_point deadline) noexcept {
     pollfd event{in_namespace() ? channel() : keeper_.get(), POLLIN, 0};
-    if (os::poll_once<K>(std::span(&event, 1), timeout_of(deadline)) <= 0) return;
+    if (os::poll_once<K>(std::span(&event, 1), detail::timeout_of(deadline)) <= 0) return;
     if (in_namespace())
       hear_init(false);
     else
@@ -341,10 +377,12 @@ class BasicChild {
   os::BasicFd<K> err_pipe_;
   os::FdPair<K> held_;  ///< the other ends of both, so that their end is not one more event
   std::string pending_input_;
-  std::optional<Clock::time_point> over_;    ///< the command itself has ended
-  std::optional<Ending> cause_;              ///< why cordon ended it
-  Clock::time_point terminated_;             ///< when SIGTERM was sent for that
-  std::optional<Clock::time_point> killed_;  ///< when SIGKILL was asked for
+  std::optional<Clock::time_point> over_;     ///< the command itself has ended
+  bool cancelled_ = false;                    ///< `cancel` was called
+  std::optional<Ending> cause_;               ///< why cordon ended it
+  Clock::time_point terminated_;              ///< when SIGTERM was sent for that
+  std::optional<Clock::time_point> killed_;   ///< when SIGKILL was asked for
+  std::optional<Clock::time_point> drained_;  ///< when it has ended: until when output may still come
   std::optional<Ending> ending_;
 };
 
