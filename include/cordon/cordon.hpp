@@ -21,11 +21,14 @@
 #include <cordon/enforcement.hpp>
 #include <cordon/error.hpp>
 #include <cordon/harness.hpp>
+#include <cordon/jobs.hpp>
 #include <cordon/mode.hpp>
 #include <cordon/partial_rule.hpp>
 #include <cordon/policy.hpp>
 #include <cordon/policy/resolver.hpp>
 #include <cordon/process/environment.hpp>
 #include <cordon/process/spawn.hpp>
+#include <cordon/process/unread.hpp>
 #include <cordon/runner/entry.hpp>
+#include <cordon/running.hpp>
 #include <cordon/version.hpp>

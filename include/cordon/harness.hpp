@@ -14,43 +14,20 @@
 #include <cordon/approval/answerer_chain.hpp>
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/refuse.hpp>
-#include <cordon/classify/denial.hpp>
 #include <cordon/partial_rule.hpp>
 #include <cordon/policy/resolver.hpp>
 #include <cordon/process/spawn.hpp>
-#include <optional>
-#include <string>
+#include <cordon/running.hpp>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace cordon {
 
-/// How a command ended. What a runner did wrong is never in here.
-using CommandEnding = std::variant<process::Exited, process::Signalled, process::TimedOut, process::Cancelled,
-                                   process::OutputLimit, process::NotExecutable>;
-
-/// The facts of one execution.
-struct RunResult {
-  SandboxMode mode;
-  std::string backend;                     ///< empty without confinement
-  std::optional<Enforcement> enforcement;  ///< empty without confinement
-  CommandEnding ending;
-  process::Capture out;
-  process::Capture err;
-  std::chrono::nanoseconds elapsed{};
-  process::TreeKeeper tree = process::TreeKeeper::subreaper;  ///< what saw to it that nothing was left running
-  std::uint32_t outlived = 0;                                 ///< processes that ended later than the command itself
-  std::vector<Denial> denials;
-  std::vector<std::string> best_effort;  ///< protected paths that the command could have replaced
-  std::vector<std::string> shared_temp;  ///< temp directories of the host that the command could write
-
-  [[nodiscard]] bool denied() const noexcept { return !denials.empty(); }
-};
-
-/// The two gates in one type. Copies of nothing: a Harness owns its backend and its answerers.
+/// The two gates in one type. Can't be copied: a Harness owns its answerers, and its backend together with the commands
+/// that it started.
 ///
-/// Thread-safe: `resolve`, `confine` and `run` may be called from several threads at once.
+/// Thread-safe: `resolve`, `confine`, `start` and `run` may be called from several threads at once.
 template <class B = Refuse, AnswererChainLike Chain = AnswererChain<>, PartialRule Rule = RefusePartialUnlessReadOnly>
 class Harness {
   static_assert(
@@ -71,9 +48,12 @@ class Harness {
       "choose another backend, or cordon::RefusePartialUnlessReadOnly");
 
   Harness() = default;
-  explicit Harness(B backend, Chain answerers = {}) : backend_(std::move(backend)), answerers_(std::move(answerers)) {}
+  explicit Harness(B backend, Chain answerers = {})
+      : backend_(std::make_shared<B>(std::move(backend))), answerers_(std::move(answerers)) {}
+  Harness(Harness&&) noexcept = default;
+  Harness& operator=(Harness&&) noexcept = default;
 
-  [[nodiscard]] B& backend() noexcept { return backend_; }
+  [[nodiscard]] B& backend() noexcept { return *backend_; }
 
   /// What a request comes to. Throws PolicyInvalidError; touches nothing.
   [[nodiscard]] ExecutionPolicy resolve(const PolicyRequest& request) const { return PolicyResolver::resolve(request); }
@@ -82,7 +62,7 @@ class Harness {
   /// leaves ungoverned. Runs nothing.
   template <ConfinedMode M>
   ConfinedArgv<M> confine(const Policy<M>& policy, const Argv& command) {
-    ConfinedArgv<M> confined = cordon::confine(backend_, policy, command);
+    ConfinedArgv<M> confined = cordon::confine(*backend_, policy, command);
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
     return confined;
   }
@@ -96,6 +76,38 @@ class Harness {
                   "cordon::UnconfinedArgv(policy, argv), and visit an ExecutionPolicy to learn which it is");
   }
 
+  /// Confines and starts. What `run` throws at once is thrown here; what is known only at the end, by Running::wait.
+  template <ConfinedMode M>
+  [[nodiscard]] Running start(const Policy<M>& policy, const Argv& command, process::RunOptions options = {}) {
+    return start(confine(policy, command), std::move(options));
+  }
+
+  /// Starts what was confined before.
+  template <ConfinedMode M>
+  [[nodiscard]] Running start(ConfinedArgv<M> confined, process::RunOptions options = {}) {
+    const auto owned = std::make_shared<const ConfinedArgv<M>>(std::move(confined));
+    auto unread = read_by_handle(options);
+    Running running = launch(*owned, std::move(options), std::move(unread));
+    running.confinement_ = owned;
+    return running;
+  }
+
+  /// Starts with no confinement: only what came out of a Policy<DangerFullAccess>.
+  [[nodiscard]] Running start(UnconfinedArgv command, process::RunOptions options = {}) {
+    auto unread = read_by_handle(options);
+    return launch(std::move(command), std::move(options), std::move(unread));
+  }
+
+  /// A raw argv, or a policy that nobody looked into, can't be started.
+  template <class Raw, class... Rest>
+  requires(!Spawnable<Raw> && !std::is_same_v<Raw, Policy<ReadOnly>> &&
+           !std::is_same_v<Raw, Policy<WorkspaceWrite>>) void start(const Raw&, const Rest&...) {
+    static_assert(
+        detail::always_false<Raw>,
+        "cordon: start takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv, a ConfinedArgv, or an "
+        "UnconfinedArgv; get there by visiting the ExecutionPolicy that resolve returned");
+  }
+
   /// Confines and runs. A runner that fails is a SandboxUnavailableError, never a result.
   template <ConfinedMode M>
   [[nodiscard]] RunResult run(const Policy<M>& policy, const Argv& command, process::RunOptions options = {}) {
@@ -105,41 +117,12 @@ class Harness {
   /// Runs what was confined before.
   template <ConfinedMode M>
   [[nodiscard]] RunResult run(const ConfinedArgv<M>& confined, process::RunOptions options = {}) {
-    if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
-    DenialContext context{
-        confined.denial_signatures(),
-        options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
-        confined.policy().writable_roots()};
-    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
-                                  confined.shared_temp().end());
-    process::Completed done = [&] {
-      try {
-        return process::run(confined, std::move(options));
-      } catch (const SandboxUnavailableError&) {
-        backend_.invalidate();
-        throw;
-      }
-    }();
-    if (const auto* failure = std::get_if<RunnerFailure>(&done.ending)) {
-      backend_.invalidate();
-      std::string message =
-          "the sandbox (" + confined.backend() + ") failed before it ran the command; nothing was executed";
-      if (!failure->detail.empty()) message += ". Runner failure: " + failure->detail;
-      throw SandboxUnavailableError(message, *failure);
-    }
-    RunResult result = result_of(M{}, std::move(done));
-    result.backend = confined.backend();
-    result.enforcement = confined.enforcement();
-    result.best_effort = confined.best_effort();
-    result.shared_temp = confined.shared_temp();
-    const auto* exited = std::get_if<process::Exited>(&result.ending);
-    if (exited != nullptr && exited->code != 0) result.denials = infer_denials(result.err.text(), context);
-    return result;
+    return launch(confined, std::move(options), nullptr).wait();
   }
 
   /// Runs with no confinement: only what came out of a Policy<DangerFullAccess>.
   [[nodiscard]] RunResult run(UnconfinedArgv command, process::RunOptions options = {}) {
-    return result_of(danger_full_access, process::run(std::move(command), std::move(options)));
+    return launch(std::move(command), std::move(options), nullptr).wait();
   }
 
   /// A raw argv, or a policy that nobody looked into, can't be run.
@@ -152,28 +135,44 @@ class Harness {
   }
 
  private:
-  static RunResult result_of(SandboxMode mode, process::Completed done) {
-    const auto command_ending = [](const auto& ending) -> CommandEnding {
-      if constexpr (std::is_same_v<std::decay_t<decltype(ending)>, RunnerFailure>)
-        return process::NotExecutable{ending.error};  // without a runner there is none; see run
-      else
-        return ending;
+  using Unread = std::shared_ptr<process::UnreadOutput>;
+
+  /// Makes the handle a reader of the output, besides the callback that the caller may have.
+  [[nodiscard]] static Unread read_by_handle(process::RunOptions& options) {
+    auto unread = std::make_shared<process::UnreadOutput>(options.max_output);
+    options.on_output = [unread, shown = std::move(options.on_output)](process::Stream stream, std::string_view bytes) {
+      unread->append(stream, bytes);
+      if (shown) shown(stream, bytes);
     };
-    return RunResult{.mode = mode,
-                     .backend = {},
-                     .enforcement = {},
-                     .ending = std::visit(command_ending, done.ending),
-                     .out = std::move(done.out),
-                     .err = std::move(done.err),
-                     .elapsed = done.elapsed,
-                     .tree = done.tree,
-                     .outlived = done.outlived,
-                     .denials = {},
-                     .best_effort = {},
-                     .shared_temp = {}};
+    return unread;
   }
 
-  B backend_;
+  template <ConfinedMode M>
+  [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options, Unread unread) {
+    if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
+    DenialContext context{
+        confined.denial_signatures(),
+        options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
+        confined.policy().writable_roots()};
+    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
+                                  confined.shared_temp().end());
+    RunFacts facts{M{}, confined.backend(), confined.enforcement(), confined.best_effort(), confined.shared_temp()};
+    try {
+      Running running(std::move(facts), process::spawn(confined, std::move(options)), std::move(unread));
+      running.context_ = std::move(context);
+      running.invalidate_ = [backend = backend_] { backend->invalidate(); };
+      return running;
+    } catch (const SandboxUnavailableError&) {
+      backend_->invalidate();
+      throw;
+    }
+  }
+
+  [[nodiscard]] static Running launch(UnconfinedArgv command, process::RunOptions options, Unread unread) {
+    return Running({danger_full_access}, process::spawn(std::move(command), std::move(options)), std::move(unread));
+  }
+
+  std::shared_ptr<B> backend_ = std::make_shared<B>();
   [[no_unique_address]] Chain answerers_;
 };
 
