@@ -5,6 +5,7 @@
 #include "support/policies.hpp"
 #include "support/processes.hpp"
 #include "support/scripted_backend.hpp"
+#include "support/stand_in.hpp"
 #include "support/temp_directory.hpp"
 
 using cordon::Argv;
@@ -20,62 +21,7 @@ using cordon::SandboxUnavailableError;
 using cordon::WorkspaceWrite;
 using support::policy;
 using support::ScriptedBackend;
-
-namespace {
-
-/// A backend whose runner is a program of the test's: it is started with the command behind a --.
-struct StandIn {
-  using cordon_concept = cordon::BackendTag;
-  static constexpr std::string_view name = "stand-in";
-  template <ConfinedMode M>
-  static constexpr bool can_be_full = true;
-
-  std::vector<std::string> runner;
-  int* forgotten = nullptr;
-  bool fails = false;
-
-  template <ConfinedMode M>
-  cordon::Availability probe(const Policy<M>&) {
-    return cordon::Availability::usable(Enforcement::of<M>(EffectSet::all()));
-  }
-  template <ConfinedMode M>
-  Confinement wrap(const Policy<M>&, const Argv& command) {
-    std::vector<std::string> argv = runner;
-    argv.insert(argv.end(), command.elements().begin(), command.elements().end());
-    Confinement result = support::confinement(argv, name, Enforcement::of<M>(EffectSet::all()));
-    result.denial_signatures = {"read-only file system"};
-    if (fails) result.launch = std::make_shared<FailingPlan>();
-    return result;
-  }
-  void invalidate() noexcept {
-    if (forgotten != nullptr) ++*forgotten;
-  }
-
- private:
-  struct FailingLaunch final : cordon::process::Launch {
-    explicit FailingLaunch(const cordon::process::LaunchRequest& request) {
-      made.argv = {"/bin/sh", "-c", "echo runner words >&2; exit 1"};
-      made.environment = request.environment;
-      made.working_directory = "/";
-    }
-    [[nodiscard]] const cordon::process::ChildSetup& setup() const noexcept override { return made; }
-    [[nodiscard]] cordon::process::Ending exec_failed(cordon::process::NotExecutable why) const override {
-      return cordon::RunnerFailure{"exec-runner", why.error, ""};
-    }
-    [[nodiscard]] cordon::process::Ending settle(std::optional<cordon::os::WaitStatus>, std::string_view) override {
-      return cordon::RunnerFailure{"mount", EPERM, "the runner's words"};
-    }
-    cordon::process::ChildSetup made;
-  };
-  struct FailingPlan final : cordon::process::LaunchPlan {
-    [[nodiscard]] std::unique_ptr<cordon::process::Launch> prepare(
-        const cordon::process::LaunchRequest& request) const override {
-      return std::make_unique<FailingLaunch>(request);
-    }
-  };
-};
-
-}  // namespace
+using support::StandIn;
 
 TEST_CASE("A harness without a backend runs nothing in a confined mode") {
   const support::TempDirectory directory;
