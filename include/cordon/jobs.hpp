@@ -339,7 +339,7 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
   ~Jobs() {
     if (made_by_ != os::Kernel::call(SYS_getpid)) {
-      pump_.detach();  // a fork made this copy, but not of the thread
+      (void)new std::jthread(std::move(pump_));  // a fork made this copy, but not of the thread
       return;
     }
     board_->close();
