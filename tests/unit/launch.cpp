@@ -76,7 +76,7 @@ TEST_CASE("A direct launch's ending is that of the process") {
   DirectLaunch launch({command, environment, directory});
   CHECK(launch.settle(cordon::os::WaitStatus{false, 7}, "") == Ending(process::Exited{7}));
   CHECK(launch.settle(cordon::os::WaitStatus{true, 9}, "") == Ending(process::Signalled{9}));
-  CHECK(launch.exec_failed(ENOENT) == Ending(process::NotExecutable{ENOENT}));
+  CHECK(launch.exec_failed({ENOENT}) == Ending(process::NotExecutable{ENOENT}));
 }
 
 TEST_CASE("A direct launch whose exit status was lost has no ending at all") {
