@@ -467,6 +467,18 @@ TEST_CASE("A command's limits end it, and the first cause is its ending") {
   CHECK(support::no_child_is_left());
 }
 
+TEST_CASE("T-EXE-08: the end of a parent takes none of its children out of the reach of SIGTERM") {
+  for (int i = 0; i != 20; ++i) {
+    RunOptions options = options_with_path();
+    options.limits.output = 100'000;
+    options.limits.grace = 20s;
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(run_shell("(yes & yes; true); true", options).ending ==
+          cordon::process::Ending(cordon::process::OutputLimit{}));
+    CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  }
+}
+
 TEST_CASE("T-EXE-08: a descendant in a session of its own that traps SIGTERM is ended after the grace") {
   RunOptions options = options_with_path();
   options.limits.wall = 500ms;

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cordon/os/linux/fd.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -99,21 +100,35 @@ template <class K>
   return parent;
 }
 
-/// Sends `signal` to every process below `pid`, but not to its first `skipped` generations. A process that comes or
-/// goes meanwhile may be missed; none that is not below `pid` is hit.
+/// Sends `signal` once to every process below `pid`, but not to its first `skipped` generations. The whole tree is
+/// looked up before any of it is hit, since what loses its parent changes its place; and again until nothing new is in
+/// it. A process that comes meanwhile may be missed, and of a very large tree a part; none that is not below `pid` is
+/// hit.
 template <class K>
 void signal_descendants(long pid, int signal, int skipped) {
-  std::vector<long> generation{pid};
-  for (int depth = 0; !generation.empty(); ++depth) {
-    std::vector<long> next;
-    for (const long parent : generation)
-      for (const long child : children_of(parent)) {
-        const BasicFd<K> pinned(open_pidfd<K>(child));
-        if (!pinned || parent_of(child) != parent) continue;
-        next.push_back(child);
-        if (depth >= skipped) send_signal<K>(pinned.get(), signal);
-      }
-    generation = std::move(next);
+  constexpr std::size_t most_at_once = 256;
+  constexpr int most_rounds = 8;
+  std::vector<long> hit;
+  for (int round = 0; round != most_rounds; ++round) {
+    std::vector<std::pair<long, BasicFd<K>>> found;
+    std::vector<long> generation{pid};
+    for (int depth = 0; !generation.empty() && found.size() < most_at_once; ++depth) {
+      std::vector<long> next;
+      for (const long parent : generation)
+        for (const long child : children_of(parent)) {
+          BasicFd<K> pinned(open_pidfd<K>(child));
+          if (!pinned || parent_of(child) != parent) continue;
+          next.push_back(child);
+          if (depth >= skipped && std::find(hit.begin(), hit.end(), child) == hit.end() && found.size() < most_at_once)
+            found.emplace_back(child, std::move(pinned));
+        }
+      generation = std::move(next);
+    }
+    if (found.empty()) return;
+    for (const auto& [child, pinned] : found) {
+      send_signal<K>(pinned.get(), signal);
+      hit.push_back(child);
+    }
   }
 }
 
