@@ -10,5 +10,7 @@ inline cordon::Running label(cordon::process::Child child) {
   return cordon::Running({cordon::read_only}, std::move(child));
 }
 #else
-inline cordon::Running label(cordon::Running running) { return running; }
+inline cordon::Running label(cordon::Running running) {
+  return running;
+}
 #endif
