@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cordon/harness.hpp>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "support/catch.hpp"
@@ -107,7 +109,6 @@ TEST_CASE("T-EXE-11: output is read while the command runs, no byte of it twice,
   std::string shown;
   auto options = options_with_path();
   options.on_output = [&](cordon::process::Stream, std::string_view bytes) { shown += bytes; };
-  options.input = cordon::process::Input::none();
   Running running = harness.start(policy<ReadOnly>(), script("echo one; echo err >&2; sleep 0.3; echo two"), options);
   CHECK(running.read().out.text == "");
   CHECK_FALSE(running.wait_for(150ms));
@@ -143,6 +144,35 @@ TEST_CASE("A command that is cancelled has its grace, and that is its ending wha
   CHECK_FALSE(running.wait_for(100ms));
   running.cancel();
   CHECK(running.wait().ending == CommandEnding(Cancelled{}));
+}
+
+namespace {
+
+/// A StandIn that remembers the plan it gave away last.
+struct Remembers : StandIn {
+  std::weak_ptr<const cordon::process::LaunchPlan>* plan = nullptr;
+
+  template <cordon::ConfinedMode M>
+  cordon::Confinement wrap(const cordon::Policy<M>& policy, const Argv& command) {
+    cordon::Confinement result = StandIn::wrap(policy, command);
+    *plan = result.launch;
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("What a confinement owns lives as long as the command that runs in it") {
+  std::weak_ptr<const cordon::process::LaunchPlan> plan;
+  Remembers backend{{{"/usr/bin/env"}, nullptr, true}, &plan};
+  std::optional<Running> running;
+  {
+    Harness<Remembers> harness(std::move(backend));
+    running.emplace(harness.start(policy<ReadOnly>(), Argv{"true"}));
+  }
+  CHECK_FALSE(plan.expired());
+  running.reset();
+  CHECK(plan.expired());
 }
 
 TEST_CASE("A running command that is given up is ended and reaped") {
