@@ -582,6 +582,15 @@ TEMPLATE_LIST_TEST_CASE("What a command leaves in a session of its own is counte
   CHECK(result.outlived >= 1);
 }
 
+TEMPLATE_LIST_TEST_CASE("What has ended and was reaped by nobody is nothing that is left (T-EXE-10)", "[attribution]",
+                        Confinements) {
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  const cordon::RunResult result = run_shell<TestType>(place, "true & true & exec sleep 0.2");
+  CHECK(result.ending == cordon::CommandEnding(Exited{0}));
+  if (!own_processes<TestType>) CHECK(result.outlived == 0);  // bubblewrap has a process of its own that may
+}
+
 TEMPLATE_LIST_TEST_CASE("A caller that ignores SIGCHLD gets the right result", "[attribution]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;

@@ -467,6 +467,14 @@ TEST_CASE("A command's limits end it, and the first cause is its ending") {
   CHECK(support::no_child_is_left());
 }
 
+TEST_CASE("T-EXE-10: what has ended and was reaped by nobody is nothing that is left") {
+  const auto done = run_shell("true & true & exec sleep 0.2");
+  CHECK(support::exited_with(done, 0));
+  CHECK(done.outlived == 0);
+  CHECK(done.elapsed < 2s);
+  CHECK(run_shell("sleep 0.3 >/dev/null 2>&1 & exec sleep 0.05").outlived == 1);
+}
+
 TEST_CASE("T-EXE-08: the end of a parent takes none of its children out of the reach of SIGTERM") {
   for (int i = 0; i != 20; ++i) {
     RunOptions options = options_with_path();
