@@ -260,7 +260,7 @@ class Launch final : public process::Launch {
           entered = true;
           continue;
         }
-        if (record.stage == process::Stage::exec || record.stage == process::Stage::interpreter)
+        if (executes(record.stage))
           return process::NotExecutable{record.error, record.stage == process::Stage::interpreter};
         return RunnerFailure{std::string(name(record.stage)), record.error,
                              "guard: " + detail::error_text(record.error)};

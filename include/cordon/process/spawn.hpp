@@ -222,7 +222,7 @@ template <class K>
     child.launch_->started();
   } else if (confines(stage)) {
     child.ending_ = RunnerFailure{std::string(name(stage)), error, error_text(error)};
-  } else if (stage == Stage::exec || stage == Stage::interpreter) {
+  } else if (executes(stage)) {
     child.ending_ = child.launch_->exec_failed({error, stage == Stage::interpreter});
   } else {
     std::string what(name(stage));

@@ -61,6 +61,11 @@ enum class Stage : std::uint16_t {
          stage == Stage::landlock;
 }
 
+/// True for the steps that are execve: when one of them fails, the program was at fault.
+[[nodiscard]] constexpr bool executes(Stage stage) noexcept {
+  return stage == Stage::exec || stage == Stage::interpreter;
+}
+
 /// What travels over the status pipe of a runner.
 ///
 /// It sends `{exec, 0}` when everything is in place and only execve is left. So: no record, the runner died; `{exec,

@@ -300,7 +300,7 @@ struct PolicyWords {
     record.error = failure.error;
     (void)os::write_some<K>(status, std::as_bytes(std::span(&record, 1)));
   }
-  if (failure.stage != process::Stage::exec || status < 0)
+  if (!executes(failure.stage) || status < 0)
     (void)os::write_all<K>(2, "cordon-runner: " + cordon::bubblewrap::last_line(failure.what) + "\n");
   return failure_status;
 }
