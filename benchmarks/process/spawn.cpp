@@ -3,7 +3,7 @@
 // What a confined spawn costs beside a plain one: posix_spawn, cordon in each composition, then fork+exec and
 // bubblewrap with the reference profile. The contenders of a series take turns in one run, each round in another order,
 // so that the machine's mood and what the one before has left to be cleaned up hits all of them alike; what is printed
-// is the median of each and its ratio to posix_spawn's. Two series, since a fork makes the next write to each page of
+// is the median of each and its ratio to posix_spawn's. Several, since a fork makes the next write to each page of
 // this program dearer, and the kernel takes bubblewrap's namespaces apart while the next contender runs.
 //
 //   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
@@ -132,7 +132,6 @@ int main(int argc, char** argv) {
            best},
           rounds);
   measure({plain,
-           {"fork + exec", fork_and_exec, {}},
            {"bwrap, reference profile",
             [] {
               plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc",
@@ -140,9 +139,10 @@ int main(int argc, char** argv) {
                            nullptr});
             },
             {}},
-           {"cordon, Bubblewrap", confined(bubblewrap, policy), {}},
            best},
           rounds);
+  measure({plain, {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}}, rounds);
+  measure({plain, {"fork + exec", fork_and_exec, {}}}, rounds);
   stop = true;
   for (std::thread& thread : busy) thread.join();
 }
