@@ -2,6 +2,8 @@
 
 // The launch path against a kernel that refuses each of its steps in turn.
 
+#include <pthread.h>
+
 #include <cordon/backend/in_process.hpp>
 #include <cordon/process/spawn.hpp>
 
@@ -269,6 +271,36 @@ TEST_CASE("A launch into a namespace that is refused any one step runs nothing, 
   CHECK(refusals > 10);
   preparations.reset();
   CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("An init clones commands also when the storage of the thread that made it is gone") {
+  using namespace cordon::in_process;
+  const support::TempDirectory directory;
+  Job job;
+  job.layers.mounts = true;
+  job.scope.workspace_root = directory.path();
+  auto preparations = std::make_shared<Preparations>();
+  auto both = std::pair(preparations, job);
+  const auto prepare = [](void* given) -> void* {
+    auto& [where, what] = *static_cast<decltype(both)*>(given);
+    where->prepare(what);
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread{};
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, std::size_t{100} << 20U);  // too large to be kept for the next thread
+  REQUIRE(::pthread_create(&thread, &attributes, prepare, &both) == 0);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  const cordon::Argv command({"/bin/sh", "-c", "sleep 0.01 & exit 5"});
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  for (int i = 0; i != 3; ++i) {
+    auto launch = std::make_unique<Launch>(std::make_shared<const Job>(job), preparations->take(job), preparations,
+                                           process::LaunchRequest{command, environment, "/"});
+    REQUIRE(launch->setup().channel >= 0);
+    CHECK(support::exited_with(process::detail::launch_command<cordon::os::Kernel>(std::move(launch), {}).wait(), 5));
+  }
 }
 
 TEST_CASE("A copied descriptor that can't be had is called by its name") {

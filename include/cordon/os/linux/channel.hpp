@@ -34,12 +34,13 @@ template <class K>
 
 namespace detail {
 
-/// The kernel's cmsghdr with what belongs to it.
+/// The kernel's cmsghdr with what belongs to it. Without initializers: they would be a constructor, which knows nothing
+/// of stack protectors and sanitizers.
 template <class T>
 struct ControlMessage {
-  std::size_t size = CMSG_LEN(sizeof(T));
-  int level = SOL_SOCKET;
-  int type = 0;
+  std::size_t size;
+  int level;
+  int type;
   T content;
 };
 
@@ -71,8 +72,7 @@ struct Packet {
 /// Sends an order, with three descriptors when `descriptors` is not null. The bytes sent, or -errno.
 template <class K, class Order>
 [[nodiscard]] long send_order(int channel, Order order, const std::array<int, 3>* descriptors) noexcept {
-  detail::ControlMessage<std::array<int, 3>> control;
-  control.type = SCM_RIGHTS;
+  detail::ControlMessage<std::array<int, 3>> control{CMSG_LEN(sizeof *descriptors), SOL_SOCKET, SCM_RIGHTS, {}};
   if (descriptors != nullptr) control.content = *descriptors;
   detail::Packet packet(&order, sizeof order, descriptors == nullptr ? nullptr : &control);
   return retry<K>(SYS_sendmsg, channel, arg(&packet.head), MSG_NOSIGNAL);
@@ -97,6 +97,8 @@ template <class K, class Report>
                                                             no_stack_protector)) long
 send_report(int channel, Report report, long pid) noexcept {
   detail::ControlMessage<ucred> control;
+  control.size = CMSG_LEN(sizeof(ucred));
+  control.level = SOL_SOCKET;
   control.type = SCM_CREDENTIALS;
   control.content.pid = static_cast<pid_t>(pid);
   control.content.uid = static_cast<uid_t>(K::call(SYS_getuid));

@@ -110,6 +110,13 @@ struct Kernel {
   }
 };
 
+/// A pointer as a system call argument.
+[[nodiscard]] [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                                          no_stack_protector)) inline long
+arg(const void* pointer) noexcept {
+  return reinterpret_cast<long>(pointer);
+}
+
 #pragma GCC diagnostic pop
 
 /// `call` again for as long as a signal interrupts it.
@@ -119,11 +126,6 @@ long retry(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e =
   do result = K::call(number, a, b, c, d, e, f);
   while (result == -EINTR);
   return result;
-}
-
-/// A pointer as a system call argument.
-[[nodiscard]] inline long arg(const void* pointer) noexcept {
-  return reinterpret_cast<long>(pointer);
 }
 
 }  // namespace cordon::os
