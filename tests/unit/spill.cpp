@@ -258,7 +258,7 @@ TEST_CASE("A spill of a command that a limit ended has what was read until then"
   const TempDirectory temp;
   RunOptions limited = options(std::make_shared<const SpillDirectory>(temp.path()));
   limited.limits.output = 100'000;
-  const auto done = run_shell("yes", limited);
+  const auto done = run_shell("exec yes", limited);
   CHECK(done.ending == process::Ending(process::OutputLimit{}));
   REQUIRE(done.out.spill());
   CHECK(done.out.spill()->state == State::complete);
