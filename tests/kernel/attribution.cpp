@@ -14,6 +14,7 @@ using cordon::SandboxUnavailableError;
 using cordon::process::Exited;
 using cordon::process::NotExecutable;
 using cordon::process::Signalled;
+using support::unique_sleep;
 
 namespace {
 
@@ -24,30 +25,12 @@ cordon::RunResult run_shell(const Place& place, const std::string& script) {
   return harness<U>().run(policy_for<typename U::Mode>(place.workspace()), cordon::shell(script), plain_options());
 }
 
-/// True when a process whose command line holds `token` is there.
 bool somebody_runs(const std::string& token) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos || name == std::to_string(::getpid())) continue;
-    if (read_file(entry.path().string() + "/cmdline").find(token) != std::string::npos) return true;
-  }
-  return false;
+  return !support::who_run(token).empty();
 }
 
-/// Ends them.
 void end_those_who_run(const std::string& token) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos || name == std::to_string(::getpid())) continue;
-    if (read_file(entry.path().string() + "/cmdline").find(token) != std::string::npos)
-      ::kill(std::stoi(name), SIGKILL);
-  }
-}
-
-/// A number of seconds that no other sleep uses.
-std::string unique_sleep() {
-  static int count = 0;
-  return "60.0" + std::to_string(::getpid()) + "0" + std::to_string(++count);
+  for (const pid_t pid : support::who_run(token)) ::kill(pid, SIGKILL);
 }
 
 /// A bwrap of the test's own, which can be taken away and exchanged.

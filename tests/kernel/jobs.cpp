@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "kernel/support.hpp"
+#include "support/jobs.hpp"
 
 using namespace kernel_tests;
 using namespace std::chrono_literals;
@@ -20,6 +21,8 @@ using cordon::process::Cancelled;
 using cordon::process::Exited;
 using cordon::process::RunOptions;
 using cordon::process::Signalled;
+using support::unique_sleep;
+using support::who_run;
 
 namespace {
 
@@ -34,32 +37,8 @@ cordon::Running start(const Place& place, const std::string& script, RunOptions 
   return start<U>(harness<U>(), place, script, std::move(options));
 }
 
-/// Reads until `text` is in the output, or nothing more comes.
 std::string read_until(Job& job, const std::string& text) {
-  std::string seen;
-  (void)soon([&] {
-    const JobOutput output = job.read();
-    seen += output.out.text;
-    return output.ended || seen.find(text) != std::string::npos;
-  });
-  return seen;
-}
-
-/// Processes whose command line holds `token`.
-std::size_t who_run(const std::string& token) {
-  std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos || name == std::to_string(::getpid())) continue;
-    if (read_file(entry.path().string() + "/cmdline").find(token) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-/// A number of seconds that no other sleep uses.
-std::string unique_sleep() {
-  static int count = 0;
-  return "60.0" + std::to_string(::getpid()) + "00" + std::to_string(++count);
+  return support::read_until(job, text, 3s);
 }
 
 std::ptrdiff_t entries(const char* directory) {
@@ -143,12 +122,12 @@ TEMPLATE_LIST_TEST_CASE("A tightened mode ends the jobs that exceed it, with all
       options));
   CHECK(read_until(reading, "up\n").starts_with("up\n"));
   CHECK(read_until(writing, "up\n") == "up\n");
-  CHECK(soon([&] { return who_run(token) > 0; }));
+  CHECK(soon([&] { return !who_run(token).empty(); }));
   jobs.mode_is(cordon::read_only);
   CHECK(writing.exceeds_mode());
   CHECK(writing.running());
   CHECK(jobs.end_exceeding() == std::vector{writing});
-  CHECK(who_run(token) == 0);
+  CHECK(who_run(token).empty());
   const auto size = std::filesystem::file_size(place.in("written"));
   CHECK(writing.result()->ending == CommandEnding(Cancelled{}));
   CHECK(writing.facts().mode == SandboxMode(cordon::workspace_write));
@@ -167,10 +146,10 @@ TEMPLATE_LIST_TEST_CASE("F59: the end of a job is the end of what called setsid,
   Job job = jobs.keep(start<TestType>(place, "for i in 1 2 3; do (trap '' TERM HUP; setsid setsid sleep " + token +
                                                  " & ) ; done; echo up; sleep " + token));
   CHECK(read_until(job, "up\n") == "up\n");
-  CHECK(soon([&] { return who_run(token) >= 4; }));
+  CHECK(soon([&] { return who_run(token).size() >= 4; }));
   CHECK(job.kill());
   CHECK(job.wait().ending == CommandEnding(Signalled{SIGKILL}));
-  CHECK(who_run(token) == 0);
+  CHECK(who_run(token).empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("CLS-14: the facts of jobs in different modes never mix, also when the session's mode changed",
@@ -222,7 +201,7 @@ TEMPLATE_LIST_TEST_CASE("Fifty jobs at once have one thread, and their end leave
   for (Job& job : all) CHECK_FALSE(job.running());
   CHECK(all[1].wait().ending == CommandEnding(Cancelled{}));
   all.clear();
-  CHECK(who_run(token) == 0);
+  CHECK(who_run(token).empty());
   CHECK(entries("/proc/self/task") == threads);
   CHECK(entries("/proc/self/fd") == descriptors);
 }

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cordon/cordon.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -29,6 +30,7 @@
 
 #include "support/catch.hpp"
 #include "support/policies.hpp"
+#include "support/processes.hpp"
 
 namespace kernel_tests {
 
@@ -390,14 +392,10 @@ inline void on_the_host(const std::string& script) {
   REQUIRE(done.status == 0);
 }
 
-/// True when `condition` holds within some seconds.
+/// True when `condition` holds within three seconds.
 template <class Condition>
 [[nodiscard]] bool soon(Condition condition) {
-  for (int i = 0; i != 300; ++i) {
-    if (condition()) return true;
-    ::usleep(10000);
-  }
-  return condition();
+  return support::soon(condition, std::chrono::seconds(3));
 }
 
 }  // namespace kernel_tests

@@ -3,7 +3,6 @@
 // Many commands of every kind, ended in every way, on many threads: afterwards nothing of them is left. How long is
 // CORDON_SOAK_SECONDS (default 10).
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cordon/cordon.hpp>
@@ -29,20 +28,7 @@ using process::Clock;
 
 namespace {
 
-/// A sleep that no other test takes, so that whoever sleeps it is ours.
-const std::string token = std::to_string(::getpid()) + ".5";
-
-std::size_t sleepers() {
-  std::size_t count = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "cmdline");
-    std::string line;
-    std::getline(file, line, '\n');
-    if (line.find(token) != std::string::npos && line.starts_with("sleep")) ++count;
-  }
-  return count;
-}
+const std::string token = support::unique_sleep();
 
 /// Directories that a session of this program made in the shared places.
 std::vector<std::string> leftovers() {
@@ -60,12 +46,6 @@ long resident() {
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmRSS:")) return std::atol(line.c_str() + 6);
   return 0;
-}
-
-bool soon(const std::function<bool()>& condition) {
-  for (const auto end = Clock::now() + 10s; Clock::now() < end; std::this_thread::sleep_for(20ms))
-    if (condition()) return true;
-  return condition();
 }
 
 constexpr std::array scripts{"true",
@@ -184,12 +164,12 @@ TEST_CASE("However commands end, no process, descriptor or directory of theirs i
         }
       });
     for (std::thread& thread : threads) thread.join();
-    CHECK(soon([] { return sleepers() == 0; }));
+    CHECK(support::soon([] { return support::who_run(token).empty(); }));
   }
   std::printf("%ld commands\n", commands.load());
   CHECK(commands > 50);
   CHECK(errors == 0);
-  CHECK(soon([] { return support::no_child_is_left(); }));
+  CHECK(support::soon(support::no_child_is_left));
   CHECK(support::open_descriptors() == descriptors);
   CHECK(leftovers().empty());
 }

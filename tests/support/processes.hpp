@@ -2,15 +2,20 @@
 #pragma once
 
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cordon/policy/resolver.hpp>
 #include <cordon/process/spawn.hpp>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "support/temp_directory.hpp"
 
 namespace support {
 
@@ -54,6 +59,25 @@ namespace support {
 /// How many descriptors this process has open; the one that counts is counted too, each time.
 [[nodiscard]] inline std::ptrdiff_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+/// A number of seconds that no other sleep uses.
+[[nodiscard]] inline std::string unique_sleep() {
+  static std::atomic<int> count{0};
+  return "60.0" + std::to_string(::getpid()) + "0" + std::to_string(++count);
+}
+
+/// The processes, but for this one, whose command line holds `token`.
+[[nodiscard]] inline std::vector<pid_t> who_run(const std::string& token) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos || name == std::to_string(::getpid())) continue;
+    if (content_of(entry.path().string() + "/cmdline").find(token) != std::string::npos)
+      found.push_back(std::stoi(name));
+  }
+  return found;
 }
 
 /// True when this process has no child left, alive or dead, of any kind.

@@ -65,13 +65,12 @@ class TempDirectory {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// True when `condition` holds within some seconds.
+/// True when `condition` holds within `limit`.
 template <class Condition>
-[[nodiscard]] bool soon(Condition condition) {
-  for (int i = 0; i != 1000; ++i) {
+[[nodiscard]] bool soon(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(10)) {
+  for (const auto end = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(10)))
     if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
   return condition();
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/jobs.hpp"
 #include "support/policies.hpp"
 #include "support/processes.hpp"
 #include "support/stand_in.hpp"
@@ -37,6 +38,8 @@ using cordon::process::Signalled;
 using cordon::process::TimedOut;
 using support::options_with_path;
 using support::policy;
+using support::read_until;
+using support::soon;
 using support::StandIn;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
@@ -47,25 +50,6 @@ template <cordon::ConfinedMode M = ReadOnly>
 Running start(const std::string& text, RunOptions options = options_with_path()) {
   Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
   return harness.start(policy<M>(), Argv({"/bin/sh", "-c", text}), std::move(options));
-}
-
-/// True when `condition` holds within some seconds.
-template <class Condition>
-bool soon(Condition condition) {
-  for (const auto give_up = Clock::now() + 10s; Clock::now() < give_up; std::this_thread::sleep_for(5ms))
-    if (condition()) return true;
-  return condition();
-}
-
-/// Reads until `text` is in the output, or nothing more comes.
-std::string read_until(Job& job, const std::string& text) {
-  std::string seen;
-  (void)soon([&] {
-    const JobOutput output = job.read();
-    seen += output.out.text;
-    return output.ended || seen.find(text) != std::string::npos;
-  });
-  return seen;
 }
 
 std::ptrdiff_t threads() {
