@@ -466,10 +466,6 @@ class InitLaunch final : public process::Launch {
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override { return why; }
-  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
-    return process::ending_or_throw(status);
-  }
 
  private:
   os::Fd children_ended_;
@@ -659,7 +655,6 @@ class Launch final : public process::Launch {
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override { return why; }
   [[nodiscard]] bool current() const noexcept override try {
     return renewed_ || prepared_->state == os::inherited_state();
   } catch (const std::exception&) {
@@ -675,9 +670,6 @@ class Launch final : public process::Launch {
     return again;
   }
   void gone() noexcept override { prepared_->end(); }
-  [[nodiscard]] process::Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
-    return process::ending_or_throw(status);
-  }
 
  private:
   std::shared_ptr<const Job> job_;

@@ -56,34 +56,6 @@ struct LaunchRequest {
   const std::string& working_directory;
 };
 
-/// One execution under way. Used by one thread at a time.
-class Launch {
- public:
-  virtual ~Launch() = default;
-
-  [[nodiscard]] virtual const ChildSetup& setup() const noexcept = 0;
-  /// What it means that execve refused setup().argv.
-  [[nodiscard]] virtual Ending exec_failed(NotExecutable why) const = 0;
-  /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
-  virtual void started() {}
-  /// With an init: false when a process that it clones does not inherit what one of this program's would. Asked while
-  /// the command is being set up, and before its execve.
-  [[nodiscard]] virtual bool current() const noexcept { return true; }
-  /// The same execution with another init, after `current` was false.
-  [[nodiscard]] virtual std::unique_ptr<Launch> renewed() { return nullptr; }
-  /// With an init: nothing is left in its namespace, so it can have another command.
-  virtual void gone() noexcept {}
-  /// How it ended. `status` is missing when something else killed the keeper or init; `error_text` is all of stderr.
-  [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) = 0;
-};
-
-class LaunchPlan {
- public:
-  virtual ~LaunchPlan() = default;
-  /// Throws SpawnError when the system refuses descriptors or memory.
-  [[nodiscard]] virtual std::unique_ptr<Launch> prepare(const LaunchRequest& request) const = 0;
-};
-
 /// The ending that the launched process itself had.
 [[nodiscard]] inline Ending ending_of(os::WaitStatus status) {
   if (status.signalled) return Signalled{status.value};
@@ -99,6 +71,36 @@ class LaunchPlan {
       ESRCH);
 }
 
+/// One execution under way. Used by one thread at a time.
+class Launch {
+ public:
+  virtual ~Launch() = default;
+
+  [[nodiscard]] virtual const ChildSetup& setup() const noexcept = 0;
+  /// What it means that execve refused setup().argv.
+  [[nodiscard]] virtual Ending exec_failed(NotExecutable why) const { return why; }
+  /// Called when execve of setup().argv has happened. It may wait for the runner, for a bounded time.
+  virtual void started() {}
+  /// With an init: false when a process that it clones does not inherit what one of this program's would. Asked while
+  /// the command is being set up, and before its execve.
+  [[nodiscard]] virtual bool current() const noexcept { return true; }
+  /// The same execution with another init, after `current` was false.
+  [[nodiscard]] virtual std::unique_ptr<Launch> renewed() { return nullptr; }
+  /// With an init: nothing is left in its namespace, so it can have another command.
+  virtual void gone() noexcept {}
+  /// How it ended. `status` is missing when something else killed the keeper or init; `error_text` is all of stderr.
+  [[nodiscard]] virtual Ending settle(std::optional<os::WaitStatus> status, std::string_view /*error_text*/) {
+    return ending_or_throw(status);
+  }
+};
+
+class LaunchPlan {
+ public:
+  virtual ~LaunchPlan() = default;
+  /// Throws SpawnError when the system refuses descriptors or memory.
+  [[nodiscard]] virtual std::unique_ptr<Launch> prepare(const LaunchRequest& request) const = 0;
+};
+
 namespace detail {
 
 /// Runs the command as it is: for an UnconfinedArgv, through `spawn` alone.
@@ -111,10 +113,6 @@ class DirectLaunch final : public Launch {
   }
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }
-  [[nodiscard]] Ending exec_failed(NotExecutable why) const override { return why; }
-  [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view) override {
-    return ending_or_throw(status);
-  }
 
  private:
   ChildSetup setup_;

@@ -151,10 +151,9 @@ inline void reopen_null_devices() {
   record.stage = process::Stage::exec;
   if (status >= 0)
     require(os::write_some<K>(status, std::as_bytes(std::span(&record, 1))), process::Stage::exec, "status");
-  auto stage = process::Stage::exec;
   const int error =
-      process::detail::exec_first<K>(candidate_pointers.data(), arguments.data(), variables.data(), stage);
-  throw Failure{stage, error, argv.front()};
+      process::detail::exec_first<K>(candidate_pointers.data(), arguments.data(), variables.data(), record.stage);
+  throw Failure{record.stage, error, argv.front()};
 }
 
 [[noreturn]] inline void guard(const Words& words, int status) {
