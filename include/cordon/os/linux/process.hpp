@@ -102,14 +102,15 @@ template <class K>
 
 /// Sends `signal` once to every process below `pid`, but not to its first `skipped` generations. The whole tree is
 /// looked up before any of it is hit, since what loses its parent changes its place; and again until nothing new is in
-/// it. A process that comes meanwhile may be missed, and of a very large tree a part; none that is not below `pid` is
-/// hit.
+/// it twice, since it may change its place from one not yet looked at to one that was. Of a very large tree, or one that
+/// never stops growing, a part may be missed; none that is not below `pid` is hit.
 template <class K>
 void signal_descendants(long pid, int signal, int skipped) {
   constexpr std::size_t most_at_once = 256;
-  constexpr int most_rounds = 8;
+  constexpr int most_rounds = 10;
   std::vector<long> hit;
-  for (int round = 0; round != most_rounds; ++round) {
+  int quiet_rounds = 0;
+  for (int round = 0; round != most_rounds && quiet_rounds != 2; ++round) {
     std::vector<std::pair<long, BasicFd<K>>> found;
     std::vector<long> generation{pid};
     for (int depth = 0; !generation.empty() && found.size() < most_at_once; ++depth) {
@@ -124,7 +125,7 @@ void signal_descendants(long pid, int signal, int skipped) {
         }
       generation = std::move(next);
     }
-    if (found.empty()) return;
+    quiet_rounds = found.empty() ? quiet_rounds + 1 : 0;
     for (const auto& [child, pinned] : found) {
       send_signal<K>(pinned.get(), signal);
       hit.push_back(child);
