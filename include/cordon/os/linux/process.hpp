@@ -102,8 +102,8 @@ template <class K>
 
 /// Sends `signal` once to every process below `pid`, but not to its first `skipped` generations. The whole tree is
 /// looked up before any of it is hit, since what loses its parent changes its place; and again until nothing new is in
-/// it twice, since it may change its place from one not yet looked at to one that was. Of a very large tree, or one that
-/// never stops growing, a part may be missed; none that is not below `pid` is hit.
+/// it twice, since it may change its place from one not yet looked at to one that was. Of a very large tree, or one
+/// that never stops growing, a part may be missed; none that is not below `pid` is hit.
 template <class K>
 void signal_descendants(long pid, int signal, int skipped) {
   constexpr std::size_t most_at_once = 256;
