@@ -4,8 +4,10 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <cordon/backend/in_process.hpp>
 #include <cordon/process/spawn.hpp>
+#include <thread>
 
 #include "support/catch.hpp"
 #include "support/processes.hpp"
@@ -70,13 +72,10 @@ struct FakeKernel {
   }
 };
 
-/// A launch in which one step of the confinement is a system call that no kernel has.
-class WithOneStepRefused final : public process::Launch {
+/// A launch like another, with a setup of its own.
+class Altered : public process::Launch {
  public:
-  WithOneStepRefused(std::unique_ptr<process::Launch> launch, std::size_t at)
-      : launch_(std::move(launch)), setup_(launch_->setup()) {
-    setup_.confinement.at(at).number = -1;
-  }
+  explicit Altered(std::unique_ptr<process::Launch> launch) : launch_(std::move(launch)), setup_(launch_->setup()) {}
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override {
     return launch_->exec_failed(why);
@@ -90,7 +89,30 @@ class WithOneStepRefused final : public process::Launch {
 
  private:
   std::unique_ptr<process::Launch> launch_;
+
+ protected:
   process::ChildSetup setup_;
+};
+
+/// One step of the confinement is a system call that no kernel has.
+class WithOneStepRefused final : public Altered {
+ public:
+  WithOneStepRefused(std::unique_ptr<process::Launch> launch, std::size_t at) : Altered(std::move(launch)) {
+    setup_.confinement.at(at).number = -1;
+  }
+};
+
+/// It runs another command, and is slow to find out that its init is not that of the program any more.
+class SlowlyFoundStale final : public Altered {
+ public:
+  SlowlyFoundStale(std::unique_ptr<process::Launch> launch, std::vector<std::string> argv)
+      : Altered(std::move(launch)) {
+    setup_.argv = std::move(argv);
+  }
+  [[nodiscard]] bool current() const noexcept override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return false;
+  }
 };
 
 process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions options = {}) {
@@ -271,6 +293,27 @@ TEST_CASE("A launch into a namespace that is refused any one step runs nothing, 
   CHECK(refusals > 10);
   preparations.reset();
   CHECK(support::no_child_is_left());
+}
+
+TEST_CASE("A command does nothing before it is known that its init is still that of the program") {
+  using namespace cordon::in_process;
+  const support::TempDirectory directory;
+  Job job;
+  job.layers.mounts = true;
+  job.writable = true;
+  job.scope.workspace_root = directory.path();
+  auto preparations = std::make_shared<Preparations>();
+  preparations->prepare(job);
+  const cordon::Argv command({"/bin/sh", "-c", "echo ran >renewed"});
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  auto launch = std::make_unique<Launch>(std::make_shared<const Job>(job), preparations->take(job), preparations,
+                                         process::LaunchRequest{command, environment, directory.path()});
+  REQUIRE(launch->setup().channel >= 0);
+  auto stale = std::make_unique<SlowlyFoundStale>(std::move(launch),
+                                                  std::vector<std::string>{"/bin/sh", "-c", "echo ran >stale"});
+  CHECK(support::exited_with(process::detail::launch_command<cordon::os::Kernel>(std::move(stale), {}).wait(), 0));
+  CHECK(support::exists(directory.path() + "/renewed"));
+  CHECK_FALSE(support::exists(directory.path() + "/stale"));
 }
 
 TEST_CASE("An init clones commands also when the storage of the thread that made it is gone") {
