@@ -74,7 +74,8 @@ Json blank_facts() {
           {"tree", nullptr},
           {"outlived", 0},
           {"best_effort_protected", Json::array()},
-          {"shared_temp", Json::array()}};
+          {"shared_temp", Json::array()},
+          {"limits", Json::object()}};
 }
 
 void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
@@ -117,6 +118,8 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["stdout"] = stream_json(result.out, with_text);
   facts["stderr"] = stream_json(result.err, with_text);
   for (const std::string& path : result.best_effort) facts["best_effort_protected"].push_back(readable(path));
+  for (const cordon::AppliedLimit& limit : result.limits)
+    facts["limits"][std::string(name(limit.resource))] = {{"value", limit.value}, {"by", name(limit.by)}};
   for (const std::string& path : result.shared_temp) facts["shared_temp"].push_back(readable(path));
 }
 

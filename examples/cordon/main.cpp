@@ -83,6 +83,11 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
   run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
   run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();
+  run_command
+      .add_option("--limit", run.limits,
+                  "address-space, file-size, open-files, cpu-seconds, processes or memory=NUMBER, with K, M or G")
+      ->expected(1)
+      ->take_all();
   run_command.add_option("--timeout", run.timeout, "seconds the command may take; then SIGTERM to its whole tree");
   run_command.add_option("--grace", run.grace, "seconds from that to SIGKILL (3)");
   run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -96,6 +97,29 @@ std::chrono::milliseconds seconds(const std::string& option, const std::string& 
       (value == 0 && !zero_too))
     throw Failure("USAGE", option + " takes a number of seconds, such as 2 or 0.5, not '" + text + "'");
   return std::chrono::milliseconds(static_cast<long>(std::ceil(std::min(value, 600.0) * 1000)));
+}
+
+/// Each limit as people write it: memory=512M, processes=100.
+cordon::ResourceLimits limits_of(const std::vector<std::string>& spelled) {
+  cordon::ResourceLimits limits;
+  for (const std::string& text : spelled) {
+    const auto equals = std::min(text.find('='), text.size());
+    const auto resource = std::find_if(cordon::all_resources.begin(), cordon::all_resources.end(),
+                                       [&](cordon::Resource known) { return name(known) == text.substr(0, equals); });
+    const char* const last = text.data() + text.size();
+    std::uint64_t value = 0;
+    auto [end, error] = std::from_chars(std::min(text.data() + equals + 1, last), last, value);
+    unsigned shift = 0;
+    if (error == std::errc() && end != last)
+      for (const auto& [unit, bits] : {std::pair('K', 10U), std::pair('M', 20U), std::pair('G', 30U)})
+        if (*end == unit) shift = bits;
+    if (shift != 0) ++end;
+    if (resource == cordon::all_resources.end() || error != std::errc() || end != last ||
+        value << shift >> shift != value)
+      throw Failure("USAGE", "--limit takes NAME=NUMBER, such as memory=512M or processes=100, not '" + text + "'");
+    limits.of(*resource) = value << shift;
+  }
+  return limits;
 }
 
 /// Cancels the command when this program is told to end, and then knows by which signal.
@@ -245,7 +269,8 @@ int run(const RunArguments& arguments) {
                                          .write = arguments.write,
                                          .write_if_exists = arguments.write_if_exists,
                                          .protect = arguments.protect,
-                                         .allow_broad_root = arguments.allow_broad_root});
+                                         .allow_broad_root = arguments.allow_broad_root,
+                                         .resources = limits_of(arguments.limits)});
     facts["workspace_root"] = readable(policy.scope().workspace_root);
     for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
     cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());

@@ -28,6 +28,7 @@ struct RunArguments {
   std::optional<std::uint64_t> output_limit;
   std::string spill;
   std::uint64_t max_spill = std::uint64_t{64} << 20;
+  std::vector<std::string> limits;
   std::string input = "none";
   std::string inherit_env = "core";
   std::vector<std::string> env;

@@ -29,6 +29,7 @@
 #include <cordon/process/environment.hpp>
 #include <cordon/process/spawn.hpp>
 #include <cordon/process/unread.hpp>
+#include <cordon/resource_limits.hpp>
 #include <cordon/runner/entry.hpp>
 #include <cordon/running.hpp>
 #include <cordon/version.hpp>

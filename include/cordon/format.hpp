@@ -10,6 +10,7 @@
 #include <cordon/enforcement.hpp>
 #include <cordon/error.hpp>
 #include <cordon/mode.hpp>
+#include <cordon/resource_limits.hpp>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,20 @@ template <>
 struct fmt::formatter<cordon::ErrorCode> : fmt::formatter<std::string_view> {
   auto format(cordon::ErrorCode code, format_context& context) const {
     return formatter<std::string_view>::format(name(code), context);
+  }
+};
+
+template <>
+struct fmt::formatter<cordon::Resource> : fmt::formatter<std::string_view> {
+  auto format(cordon::Resource resource, format_context& context) const {
+    return formatter<std::string_view>::format(name(resource), context);
+  }
+};
+
+template <>
+struct fmt::formatter<cordon::LimitedBy> : fmt::formatter<std::string_view> {
+  auto format(cordon::LimitedBy means, format_context& context) const {
+    return formatter<std::string_view>::format(name(means), context);
   }
 };
 

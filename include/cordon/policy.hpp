@@ -3,6 +3,7 @@
 
 #include <cordon/detail/overloaded.hpp>
 #include <cordon/mode.hpp>
+#include <cordon/resource_limits.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -21,6 +22,7 @@ struct PolicyScope {
   std::vector<std::string> linked_protections = {};  ///< those that were named through a symlink in a writable root
   std::vector<std::string> skipped_roots = {};       ///< optional roots that did not exist, as the caller spelled them
   std::optional<std::string> session_id = {};
+  ResourceLimits resources = {};
 
   friend bool operator==(const PolicyScope&, const PolicyScope&) = default;
 };

@@ -35,6 +35,7 @@ struct RunFacts {
   std::optional<Enforcement> enforcement = {};  ///< empty without confinement
   std::vector<std::string> best_effort = {};    ///< protected paths that the command can replace
   std::vector<std::string> shared_temp = {};    ///< temp directories of the host that the command can write
+  std::vector<AppliedLimit> limits = {};        ///< those that the policy asked for
 };
 
 /// The facts of one execution.
@@ -96,7 +97,9 @@ class Running {
   friend class detail::JobBoard;
 
   Running(RunFacts facts, process::Child child, std::shared_ptr<process::UnreadOutput> unread)
-      : facts_(std::move(facts)), unread_(std::move(unread)), child_(std::move(child)) {}
+      : facts_(std::move(facts)), unread_(std::move(unread)), child_(std::move(child)) {
+    facts_.limits = child_.limits();
+  }
 
   [[nodiscard]] RunResult result_of(process::Completed done) {
     const auto* failure = std::get_if<RunnerFailure>(&done.ending);

@@ -726,6 +726,33 @@ int leave_sibling(const Arguments&) {
   while (true) ::pause();
 }
 
+/// COUNT: has so many processes at a time, or as many as it can, each in a session of its own; says how many.
+int processes(const Arguments& a) {
+  int had = 1;
+  std::vector<pid_t> children;
+  for (; had < number(a.at(0)); ++had) {
+    const pid_t child = ::fork();
+    if (child < 0) break;
+    if (child == 0) {
+      ::setsid();
+      while (true) ::pause();
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) ::kill(child, SIGKILL);
+  std::printf("%d", had);
+  return 0;
+}
+
+/// BYTES: maps so many, then uses them all; says what it got.
+int memory(const Arguments& a) {
+  const auto size = static_cast<std::size_t>(std::stoull(a.at(0)));
+  void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return lost("mmap");
+  std::memset(mapped, 1, size);
+  return won("has them all");
+}
+
 /// PROGRAM: a set-uid program; is it anybody else than we are?
 int become_by_setuid(const Arguments& a) {
   int hold[2] = {-1, -1};
@@ -1020,6 +1047,8 @@ const std::map<std::string, Attack> attacks{
     {"signal", signal_it},
     {"keyring-to-parent", keyring_to_parent},
     {"leave-sibling", leave_sibling},
+    {"processes", processes},
+    {"memory", memory},
     {"become-by-setuid", become_by_setuid},
     {"sleep", sleep_on_input},
     {"keep-capabilities", keep_capabilities},

@@ -13,6 +13,8 @@ TEST_CASE("cordon's words can be formatted, by their wire names") {
   CHECK(fmt::format("{}", FileEffect::rename_link) == "rename_link");
   CHECK(fmt::format("{}", cordon::Evidence::inferred) == "inferred");
   CHECK(fmt::format("{}", cordon::ErrorCode::sandbox_unavailable) == "SANDBOX_UNAVAILABLE");
+  CHECK(fmt::format("{}", cordon::Resource::open_files) == "open-files");
+  CHECK(fmt::format("{}", cordon::LimitedBy::control_group) == "control-group");
   CHECK(fmt::format("{}", EffectSet{FileEffect::metadata, FileEffect::create}) == "create, metadata");
 }
 

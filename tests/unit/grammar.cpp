@@ -64,3 +64,17 @@ TEST_CASE("An option is looked up by its name: all values in order, or the only 
   CHECK(words.one("--other") == "");
   CHECK_THROWS_AS(words.one("--write"), cordon::ArgvInvalidError);
 }
+
+TEST_CASE("Limits are options like others, and what is none is refused") {
+  Words words{"confine", {}, {"prog"}};
+  const cordon::ResourceLimits limits{.open_files = 20, .memory = ~std::uint64_t{0}};
+  words.limit(limits);
+  CHECK(words.options == std::vector<std::pair<std::string, std::string>>{{"--limit", "open-files=20"},
+                                                                          {"--limit", "memory=18446744073709551615"}});
+  CHECK(words.limits() == limits);
+  for (const char* wrong : {"", "=", "open-files", "open-files=", "open-files=-1", "open-files=20x", "open-files= 20",
+                            "open-files=18446744073709551616", "files=20"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS((Words{"confine", {{"--limit", wrong}}, {"prog"}}.limits()), cordon::ArgvInvalidError);
+  }
+}

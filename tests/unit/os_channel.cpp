@@ -46,7 +46,7 @@ TEST_CASE("An order arrives whole, with its descriptors on the lowest free numbe
   REQUIRE(os::make_pipe<K>(pipe) >= 0);
   const os::Fd null(os::open_file<K>("/dev/null", O_RDONLY));
   const std::array<int, 3> sent{pipe.write.get(), null.get(), pipe.read.get()};
-  CHECK(os::send_order<K>(both.ours.get(), Order{7}, &sent) == sizeof(Order));
+  CHECK(os::send_order<K>(both.ours.get(), Order{7}, sent) == sizeof(Order));
   const auto is_open = [](int fd) { return ::fcntl(fd, F_GETFD) == 0; };
   std::vector<int> free;
   for (int fd = 0; free.size() != 3; ++fd)
@@ -63,7 +63,7 @@ TEST_CASE("An order arrives whole, with its descriptors on the lowest free numbe
 
 TEST_CASE("An order without descriptors brings none") {
   const auto both = channel();
-  CHECK(os::send_order<K>(both.ours.get(), Order{8}, nullptr) == sizeof(Order));
+  CHECK(os::send_order<K>(both.ours.get(), Order{8}, {}) == sizeof(Order));
   const auto before = support::open_descriptors();
   Order order;
   CHECK(os::receive_order<K>(both.theirs.get(), order) == sizeof(Order));
@@ -78,7 +78,7 @@ TEST_CASE("An order whose descriptors don't fit is told as such") {
     const os::Fd null(os::open_file<K>("/dev/null", O_RDONLY));
     const std::array<int, 3> sent{null.get(), null.get(), null.get()};
     Order order;
-    const bool good = os::make_channel<K>(both) >= 0 && os::send_order<K>(both.ours.get(), Order{9}, &sent) > 0;
+    const bool good = os::make_channel<K>(both) >= 0 && os::send_order<K>(both.ours.get(), Order{9}, sent) > 0;
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_NOFILE, &none);
     ::_exit(good && os::receive_order<K>(both.theirs.get(), order) == -EMFILE && order.number == 9 ? 0 : 1);
@@ -105,7 +105,7 @@ TEST_CASE("The other side's end is the end of the channel, and no signal") {
   Report report = Report::first;
   long pid = 0;
   CHECK(os::receive_report<K>(both.ours.get(), report, pid, true) == 0);
-  CHECK(os::send_order<K>(both.ours.get(), Order{1}, nullptr) == -EPIPE);
+  CHECK(os::send_order<K>(both.ours.get(), Order{1}, {}) == -EPIPE);
   both = channel();
   both.ours.reset();
   Order order;

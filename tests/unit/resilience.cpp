@@ -253,6 +253,7 @@ TEST_CASE("A launch into a namespace that is refused any one step runs nothing, 
   job.layers = {.mounts = true, .landlock = Machine::here().landlock_abi > 0};
   job.writable = true;
   job.scope.workspace_root = directory.path();
+  job.scope.resources = {.open_files = 100, .processes = 1000};
   const std::string marker = directory.path() + "/marker";
   const cordon::Argv command({"/bin/sh", "-c", "echo ran >" + marker});
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};

@@ -10,11 +10,11 @@ using cordon::process::Stage;
 
 TEST_CASE("Every stage has a name of its own, and an unknown number is called so") {
   std::set<std::string> names;
-  for (Stage stage :
-       {Stage::descriptors, Stage::session, Stage::signals, Stage::working_directory, Stage::runner, Stage::arguments,
-        Stage::environment, Stage::mount, Stage::privileges, Stage::landlock, Stage::exec})
+  for (Stage stage : {Stage::descriptors, Stage::session, Stage::signals, Stage::working_directory, Stage::runner,
+                      Stage::arguments, Stage::environment, Stage::user_namespace, Stage::mount, Stage::privileges,
+                      Stage::landlock, Stage::exec, Stage::interpreter, Stage::limits})
     names.insert(std::string(name(stage)));
-  CHECK(names.size() == 11);  // those listed above
+  CHECK(names.size() == 14);  // those listed above
   CHECK(names.count("unknown") == 0);
   CHECK(names.count("working-directory") == 1);
   CHECK(name(static_cast<Stage>(999)) == "unknown");

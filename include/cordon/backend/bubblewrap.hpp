@@ -103,6 +103,7 @@ struct Job {
   }
   if (job.writable) words.options.emplace_back("--write", "/tmp");
   if (job.all_rules) words.options.emplace_back("--layers", "landlock");
+  words.limit(job.scope.resources);
   return words;
 }
 
@@ -217,6 +218,8 @@ class Launch final : public process::Launch {
     setup_.working_directory = "/";
     setup_.wraps = true;
     setup_.confinement = before_exec(job_);
+    // bubblewrap is two processes itself; the one in the sandbox is in the command's user namespace.
+    setup_.resources = {job_.scope.resources, job_.guarded, 1, 2, job_.guarded};
     for (const auto& fd : far_) setup_.descriptors.push_back(fd.get());
   }
 
@@ -495,6 +498,7 @@ class Bubblewrap {
       option("--mode", std::string(job.writable ? WorkspaceWrite::name : ReadOnly::name));
       option("--workspace", job.scope.workspace_root);
       if (job.all_rules) option("--layers", "landlock");
+      words.limit(job.scope.resources);
       for (const std::string& root : job.scope.extra_roots) option("--write", root);
       for (const std::string& path : job.scope.protected_paths) option("--protect", path);
       argv = runner::format(words);

@@ -262,6 +262,8 @@ class Writer {
     steps_.call(process::Stage::landlock, os::landlock::restrict_self_number, ruleset, 0);
   }
 
+  void close(int descriptor) { steps_.call(process::Stage::descriptors, SYS_close, descriptor); }
+
   /// Closes the plan's own descriptors, which the command must not have.
   void close_descriptors(std::size_t count) {
     if (count != 0)
@@ -461,7 +463,10 @@ class InitLaunch final : public process::Launch {
     writer.forbid_mounts();
     // Once and for all: what a command inherits costs it nothing, and its end leaves nothing to be cleaned up. What
     // keeps it out of its init is the capabilities that only the init has.
-    if (ruleset >= 0) writer.restrict_to(init_ruleset);
+    if (ruleset >= 0) {
+      writer.restrict_to(init_ruleset);
+      writer.close(init_ruleset);
+    }
     setup_.confinement = std::move(steps_.calls());
   }
 
@@ -624,7 +629,10 @@ class Launch final : public process::Launch {
     setup_.argv = request.command.elements();
     setup_.environment = environment(job, request.environment);
     setup_.working_directory = request.working_directory;
+    setup_.resources.limits = job.scope.resources;
     if (prepared_->has_namespaces()) {
+      setup_.resources.own_user_namespace = true;
+      setup_.resources.counted_by_rlimit = 1;  // init
       prepared_->begin();
       setup_.channel = prepared_->channel();
       setup_.init = prepared_->init();
@@ -641,6 +649,7 @@ class Launch final : public process::Launch {
     if (job.layers.mounts) {
       const bool own = users == Users::own_with_one_id;
       setup_.clone_flags = CLONE_NEWNS | CLONE_NEWIPC | (own ? CLONE_NEWUSER : 0);
+      setup_.resources.own_user_namespace = own;
       if (own) writer.identity_map();
       writer.mounts(ruleset, false);
     }
@@ -716,6 +725,7 @@ class Plan final : public process::LaunchPlan {
   if (!job.temp.empty()) option("--temp", job.temp);
   if (!job.shared_memory.empty()) option("--shared-memory", job.shared_memory);
   for (const std::string& host : job.shared_temp) option("--shared-temp", host);
+  words.limit(job.scope.resources);
   return words;
 }
 

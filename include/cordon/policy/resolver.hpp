@@ -21,6 +21,7 @@ struct PolicyRequest {
   std::vector<std::string> protect = {};          ///< read-only inside the writable roots; each must exist
   bool allow_broad_root = false;  ///< "/" may be a writable root: everything but this machine's own devices
   std::optional<std::string> session_id = {};
+  ResourceLimits resources = {};
 };
 
 /// Turns a request into a policy: the one place that mints them.
@@ -38,6 +39,7 @@ class PolicyResolver {
   static PolicyScope scope_of(const PolicyRequest& request) {
     PolicyScope scope;
     scope.session_id = request.session_id;
+    scope.resources = checked(request.resources);
     const std::string spelled = request.workspace_root.empty() ? os::current_directory() : request.workspace_root;
     scope.workspace_root = existing(spelled, "workspace");
     os::FileFacts facts;
@@ -58,6 +60,18 @@ class PolicyResolver {
     for (const auto* paths : {&request.write, &request.write_if_exists})
       for (const std::string& path : *paths) refuse_led_outside(scope, path);
     return scope;
+  }
+
+  static const ResourceLimits& checked(const ResourceLimits& resources) {
+    resources.for_each([](Resource resource, std::uint64_t value) {
+      const std::uint64_t least = resource == Resource::memory       ? ResourceLimits::least_memory
+                                  : resource == Resource::open_files ? ResourceLimits::least_open_files
+                                                                     : 1;
+      if (value < least)
+        throw PolicyInvalidError("a limit of " + std::to_string(value) + " on " + std::string(name(resource)) +
+                                 " lets nothing run; give at least " + std::to_string(least) + ", or no limit");
+    });
+    return resources;
   }
 
   static const std::string& checked(const std::string& path, std::string_view what) {

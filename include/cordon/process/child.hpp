@@ -76,6 +76,9 @@ class BasicChild {
   /// The command's process, as this program numbers it. 0 when it was gone before that could be told.
   [[nodiscard]] long pid() const noexcept { return pid_; }
 
+  /// The limits that its policy asked for, and what holds each.
+  [[nodiscard]] const std::vector<AppliedLimit>& limits() const noexcept { return resources_.applied(); }
+
   /// False when it could not be executed, or confined: then wait tells why.
   [[nodiscard]] bool started() const noexcept { return !ending_; }
 
@@ -323,9 +326,7 @@ class BasicChild {
     return true;
   }
 
-  void order_signal(int signal) noexcept {
-    (void)os::send_order<K>(channel(), detail::InitOrder{nullptr, signal}, nullptr);
-  }
+  void order_signal(int signal) noexcept { (void)os::send_order<K>(channel(), detail::InitOrder{nullptr, signal}, {}); }
 
   /// False in a process that was forked from the one that started the command.
   [[nodiscard]] bool made_here() const noexcept { return made_by_ == os::Kernel::call(SYS_getpid); }
@@ -375,7 +376,8 @@ class BasicChild {
   os::BasicFd<K> in_pipe_;
   os::BasicFd<K> out_pipe_;
   os::BasicFd<K> err_pipe_;
-  os::FdPair<K> held_;  ///< the other ends of both, so that their end is not one more event
+  os::FdPair<K> held_;                  ///< the other ends of both, so that their end is not one more event
+  detail::LimitedResources resources_;  ///< gone when the command's processes are
   std::string pending_input_;
   std::optional<Clock::time_point> over_;     ///< the command itself has ended
   bool cancelled_ = false;                    ///< `cancel` was called

@@ -18,8 +18,8 @@
 
 namespace cordon::process::detail {
 
-/// What init is asked for: to start a command, or to send a signal to all that is in the namespace. It comes with the
-/// command's first three descriptors.
+/// What init is asked for: to start a command, or to send a signal to all that is in the namespace. The first comes
+/// with the command's first three descriptors, and more.
 struct InitOrder {
   CommandView* command = nullptr;
   int signal = 0;
@@ -31,7 +31,9 @@ enum class InitReport { started, over, gone };
 /// The descriptors of init, which a command must not keep.
 inline constexpr int init_channel = first_descriptor;
 inline constexpr int init_children_ended = init_channel + 1;  ///< a signalfd for SIGCHLD
-inline constexpr int init_ruleset = init_children_ended + 1;  ///< of Landlock, if any
+inline constexpr int init_ruleset = init_children_ended + 1;  ///< of Landlock, if any; closed when it is set up
+/// What comes with an order behind the command's first three: the control groups that the command enters.
+inline constexpr int init_received = init_children_ended + 1;
 
 /// Init, from the end of its set-up on: every signal is blocked, and 0 to 2 are free.
 template <class K>
@@ -60,7 +62,8 @@ init_main(void*) noexcept {
         command->pid = static_cast<int>(got < 0 ? got
                                                 : K::clone(command->main, command->stack,
                                                            CLONE_VM | CLONE_VFORK | SIGCHLD, &command->child, nullptr));
-        K::call(SYS_close_range, 0, 2, 0);
+        K::call(SYS_close_range, 0, init_channel - 1, 0);
+        K::call(SYS_close_range, init_received, ~0U, 0);
         os::send_report<K>(init_channel, InitReport::started, command->pid > 0 ? command->pid : 1);
       }
     }

@@ -7,6 +7,7 @@
 #include <cordon/argv.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/process/ending.hpp>
+#include <cordon/process/resources.hpp>
 #include <cordon/process/stage.hpp>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct ChildSetup {
   int mapped = -1;   ///< a byte is written here when they are in place
   int channel = -1;  ///< to the init of a namespace where the command is to be instead; see process/init.hpp
   int init = -1;     ///< and that process's pidfd
+  ResourceSetup resources = {};
 };
 
 /// Where `descriptors` begin in the child.
@@ -54,6 +56,7 @@ struct LaunchRequest {
   const Argv& command;
   const std::vector<std::string>& environment;
   const std::string& working_directory;
+  ResourceLimits resources = {};  ///< for a command that is in no policy's hands but its own
 };
 
 /// The ending that the launched process itself had.
@@ -110,6 +113,7 @@ class DirectLaunch final : public Launch {
     setup_.argv = request.command.elements();
     setup_.environment = request.environment;
     setup_.working_directory = request.working_directory;
+    setup_.resources.limits = request.resources;
   }
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return setup_; }

@@ -108,6 +108,10 @@ template <class K>
   std::vector<os::BasicFd<K>> extra;
   for (int fd : setup.descriptors)
     extra.emplace_back(check(os::duplicate_from<K>(fd, first_free), "duplicating a descriptor"));
+  child.resources_ = LimitedResources(setup.resources);
+  std::vector<os::BasicFd<K>> groups;
+  for (const os::ControlGroup& group : child.resources_.groups())
+    groups.emplace_back(check(os::duplicate_from<K>(group.processes(), first_free), "duplicating a descriptor"));
   const int start_fd = first_free_descriptor(setup) - 1;
   if (start_fd >= first_free) check(-EMFILE, "too many descriptors for one command");
 
@@ -119,6 +123,8 @@ template <class K>
   const auto plan = [&](Stage stage, long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     area.calls.push_back({number, {a, b, c, d, 0, 0}, stage});
   };
+  for (std::size_t i = 0; i != groups.size(); ++i)
+    plan(Stage::limits, SYS_write, kept ? groups[i].get() : init_received + static_cast<int>(i), os::arg("0"), 1);
   if (kept) {
     int next = 0;
     for (int source : {in.read.get(), out.write.get(), err.write.get()})
@@ -144,6 +150,8 @@ template <class K>
     plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   else
     plan(Stage::descriptors, SYS_close_range, first_descriptor, last_descriptor, 0);
+  for (const os::ProcessLimit& limit : child.resources_.limits())
+    plan(Stage::limits, SYS_prlimit64, 0, limit.resource, os::arg(&limit.soft), 0);
   if (setup.instead == nullptr) {
     plan(Stage::signals, SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&no_signals), 0, sizeof no_signals);
     area.candidates = exec_candidates(setup.argv.front(), setup.environment);
@@ -181,8 +189,9 @@ template <class K>
     child.keeper_ = os::BasicFd<K>(pidfd);
   } else {
     command.child.go = 0;
-    const std::array<int, 3> first_three{in.read.get(), out.write.get(), err.write.get()};
-    check(os::send_order<K>(setup.channel, InitOrder{&command, 0}, &first_three), "asking the init of the sandbox");
+    std::vector<int> given{in.read.get(), out.write.get(), err.write.get()};
+    for (const auto& group : groups) given.push_back(group.get());
+    check(os::send_order<K>(setup.channel, InitOrder{&command, 0}, given), "asking the init of the sandbox");
   }
   child.running_ = true;
   child.out_pipe_ = std::move(out.read);
@@ -237,7 +246,8 @@ template <class K>
 
 [[nodiscard]] inline std::unique_ptr<Launch> make_launch(const UnconfinedArgv& argv, const RunOptions& options,
                                                          const std::string& directory) {
-  return std::make_unique<DirectLaunch>(LaunchRequest{argv.command(), options.environment, directory});
+  return std::make_unique<DirectLaunch>(
+      LaunchRequest{argv.command(), options.environment, directory, argv.scope().resources});
 }
 
 template <ConfinedMode M>
@@ -246,7 +256,8 @@ template <ConfinedMode M>
   if (confined.launch() != nullptr)
     return confined.launch()->prepare({confined.command(), options.environment, directory});
   const Argv wrapped(confined.argv());
-  return std::make_unique<DirectLaunch>(LaunchRequest{wrapped, options.environment, directory});
+  return std::make_unique<DirectLaunch>(
+      LaunchRequest{wrapped, options.environment, directory, confined.policy().scope().resources});
 }
 
 template <ConfinedMode M>

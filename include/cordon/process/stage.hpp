@@ -21,6 +21,7 @@ enum class Stage : std::uint16_t {
   landlock,           ///< the Landlock ruleset or its enforcement
   exec,               ///< execve of the program itself
   interpreter,        ///< the same, for the want of what the first line of a script or a program's header names
+  limits,             ///< a resource limit, or the control group that holds it
 };
 
 [[nodiscard]] constexpr std::string_view name(Stage stage) noexcept {
@@ -51,6 +52,8 @@ enum class Stage : std::uint16_t {
       return "exec";
     case Stage::interpreter:
       return "interpreter";
+    case Stage::limits:
+      return "limits";
   }
   return "unknown";
 }

@@ -139,6 +139,13 @@ inline void reopen_null_devices() {
   }
 }
 
+/// Limits this process by setrlimit.
+inline void limit(const process::ResourceSetup& setup) {
+  for (const os::ProcessLimit& limit : process::detail::process_limits(setup, false))
+    require(K::call(SYS_prlimit64, 0, limit.resource, os::arg(&limit.soft), 0), process::Stage::limits,
+            "limiting this process");
+}
+
 /// execve, or the failure of it. `status` gets the record that everything before it is done.
 [[noreturn]] inline void execute(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                                  int status) {
@@ -163,6 +170,7 @@ inline void reopen_null_devices() {
   require(K::call(SYS_close_range, 3, std::numeric_limits<int>::max(), close_on_exec_range), Stage::descriptors,
           "closing descriptors");
   restrict_guard(words);
+  limit({words.limits(), true, 1, 0, false});
   execute(words.command, environment, status);
 }
 
@@ -194,6 +202,7 @@ inline void reopen_null_devices() {
     }
     require(K::call(SYS_chdir, os::arg(setup.working_directory.c_str())), Stage::working_directory,
             setup.working_directory);
+    if (!setup.resources.runner_sets_rlimits) limit(setup.resources);
     execute(setup.argv, setup.environment, reached);
   } catch (Failure& failure) {
     failure.status = reached;
@@ -214,6 +223,7 @@ struct PolicyWords {
     scope.workspace_root = words.one("--workspace");
     scope.extra_roots = words.all("--write");
     scope.protected_paths = words.all("--protect");
+    scope.resources = words.limits();
     std::vector<std::string> paths = scope.extra_roots;
     paths.insert(paths.end(), scope.protected_paths.begin(), scope.protected_paths.end());
     paths.push_back(scope.workspace_root);
@@ -273,9 +283,9 @@ struct PolicyWords {
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 12> options{
-      "--identity", "--layers", "--binary",        "--mode",        "--workspace",      "--write",
-      "--protect",  "--temp",   "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd"};
+  static constexpr std::array<std::string_view, 13> options{
+      "--identity", "--layers",        "--binary",      "--mode",           "--workspace", "--write", "--protect",
+      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd", "--limit"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {

@@ -8,10 +8,15 @@
 //
 // Each option takes exactly one value, consumed verbatim even when it looks like an option (LLR-04).
 
+#include <algorithm>
+#include <charconv>
 #include <cordon/error.hpp>
+#include <cordon/resource_limits.hpp>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -42,6 +47,30 @@ struct Words {
     const auto values = all(option);
     if (values.size() > 1) throw ArgvInvalidError(std::string(option) + " given twice");
     return values.empty() ? std::string() : values.front();
+  }
+
+  /// Adds the limits as options: `--limit NAME=NUMBER`.
+  void limit(const ResourceLimits& limits) {
+    limits.for_each([&](Resource resource, std::uint64_t value) {
+      options.emplace_back("--limit", std::string(name(resource)) + "=" + std::to_string(value));
+    });
+  }
+
+  /// The limits given. Throws ArgvInvalidError.
+  [[nodiscard]] ResourceLimits limits() const {
+    ResourceLimits result;
+    for (const std::string& text : all("--limit")) {
+      const auto equals = text.find('=');
+      const auto resource = std::find_if(all_resources.begin(), all_resources.end(),
+                                         [&](Resource known) { return name(known) == text.substr(0, equals); });
+      std::uint64_t value = 0;
+      const char* const last = text.data() + text.size();
+      if (equals == std::string::npos || resource == all_resources.end() ||
+          std::from_chars(text.data() + equals + 1, last, value) != std::from_chars_result{last, std::errc()})
+        throw ArgvInvalidError("not a limit: '" + text + "'");
+      result.of(*resource) = value;
+    }
+    return result;
   }
 
   friend bool operator==(const Words&, const Words&) = default;

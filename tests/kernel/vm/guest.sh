@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 #
-# What runs in the guest, as uid 0 and as an ordinary user: the effect matrix, the escape suite, and how a command and all
-# that it leaves behind are ended.
+# What runs in the guest, as uid 0 and as an ordinary user: the effect matrix, the escape suite, the limits of resources,
+# and how a command and all that it leaves behind are ended.
 failed=0
 seconds() { busybox cut -d . -f 1 /proc/uptime; }
+
+# As a system's first program does; without it no group below the first has a controller.
+echo '+pids +memory' > /sys/fs/cgroup/cgroup.subtree_control
 
 for who in root ordinary; do
   directory=/var/tmp/$who
@@ -34,7 +37,7 @@ for who in root ordinary; do
     echo "$verdict - $who, $backend: in $place namespaces, as process ${said% *}"
   done
   # Of the matrix what differs between kernels; and that each attack works at all there.
-  for suite in 'What escapes is exactly*,Every effect happens*' '[escape]' \
+  for suite in 'What escapes is exactly*,Every effect happens*' '[escape]' '[limits]' \
     'Killing a child*,What a command leaves*,A caller that ignores SIGCHLD*,No two commands*,No command can trace*'; do
     begun=$(seconds)
     if $run ./cordon_kernel_tests "$suite" > log 2>&1; then verdict=ok; else verdict='not ok'; failed=1; fi

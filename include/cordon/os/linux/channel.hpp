@@ -69,12 +69,18 @@ struct Packet {
 
 }  // namespace detail
 
-/// Sends an order, with three descriptors when `descriptors` is not null. The bytes sent, or -errno.
+/// The most descriptors that come with one order.
+inline constexpr std::size_t most_ordered = 5;
+
+/// Sends an order, with up to `most_ordered` descriptors. The bytes sent, or -errno.
 template <class K, class Order>
-[[nodiscard]] long send_order(int channel, Order order, const std::array<int, 3>* descriptors) noexcept {
-  detail::ControlMessage<std::array<int, 3>> control{CMSG_LEN(sizeof *descriptors), SOL_SOCKET, SCM_RIGHTS, {}};
-  if (descriptors != nullptr) control.content = *descriptors;
-  detail::Packet packet(&order, sizeof order, descriptors == nullptr ? nullptr : &control);
+[[nodiscard]] long send_order(int channel, Order order, std::span<const int> descriptors) noexcept {
+  if (descriptors.size() > most_ordered) return -EINVAL;
+  detail::ControlMessage<std::array<int, most_ordered>> control{
+      CMSG_LEN(descriptors.size_bytes()), SOL_SOCKET, SCM_RIGHTS, {}};
+  std::copy(descriptors.begin(), descriptors.end(), control.content.begin());
+  detail::Packet packet(&order, sizeof order, descriptors.empty() ? nullptr : &control);
+  packet.head.msg_controllen = descriptors.empty() ? 0 : CMSG_SPACE(descriptors.size_bytes());
   return retry<K>(SYS_sendmsg, channel, arg(&packet.head), MSG_NOSIGNAL);
 }
 
@@ -84,7 +90,7 @@ template <class K, class Order>
 [[nodiscard]] [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                                           no_stack_protector)) long
 receive_order(int channel, Order& order) noexcept {
-  detail::ControlMessage<std::array<int, 3>> control;
+  detail::ControlMessage<std::array<int, most_ordered>> control;
   detail::Packet packet(&order, sizeof order, &control);
   const long got = K::call(SYS_recvmsg, channel, arg(&packet.head), 0);
   return (packet.head.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : got;

@@ -118,6 +118,16 @@ namespace detail {
   return ::mkdir(path.c_str(), 0700) == 0 ? 0 : -errno;
 }
 
+/// rmdir(2). 0, or -errno.
+inline int remove_directory(const std::string& path) noexcept {
+  return ::rmdir(path.c_str()) == 0 ? 0 : -errno;
+}
+
+/// True when this process may write it, by its mode and by how it is mounted.
+[[nodiscard]] inline bool may_write(const std::string& path) noexcept {
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
 /// mkfifo(3) with mode 0600. 0, or -errno.
 [[nodiscard]] inline int make_fifo(const std::string& path) noexcept {
   return ::mkfifo(path.c_str(), 0600) == 0 ? 0 : -errno;

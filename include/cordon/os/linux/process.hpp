@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -133,6 +134,21 @@ void signal_descendants(long pid, int signal, int skipped) {
   }
 }
 
+/// A limit of setrlimit(2). The kernel's struct rlimit64 begins at `soft`.
+struct ProcessLimit {
+  int resource = 0;
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+};
+
+/// Lowers both to what the calling process may not exceed itself: only that can always be set.
+inline void keep_narrower(ProcessLimit& limit) noexcept {
+  std::uint64_t own[2] = {RLIM_INFINITY, RLIM_INFINITY};
+  (void)Kernel::call(SYS_prlimit64, 0, limit.resource, 0, arg(own));
+  limit.hard = std::min(limit.hard, own[1]);
+  limit.soft = std::min({limit.soft, limit.hard, own[0]});
+}
+
 /// The capabilities in the effective set of the calling thread, one bit each; none when they can't be told. Source:
 /// capget(2).
 template <class K>
@@ -177,6 +193,15 @@ template <class K>
 template <class K>
 [[nodiscard]] unsigned effective_gid() noexcept {
   return static_cast<unsigned>(K::call(SYS_getegid));
+}
+
+/// True for the uid 0 that RLIMIT_NPROC does not bind: that of no user namespace but the first, or of one that has the
+/// same uid 0. Source: copy_process in the kernel's kernel/fork.c.
+[[nodiscard]] inline bool is_root_of_machine() {
+  unsigned long inside = 1;
+  unsigned long outside = 1;
+  std::ifstream("/proc/self/uid_map") >> inside >> outside;
+  return effective_uid<Kernel>() == 0 && inside == 0 && outside == 0;
 }
 
 }  // namespace cordon::os
