@@ -281,6 +281,7 @@ int run(const RunArguments& arguments) {
     cordon::process::RunOptions options;
     options.working_directory = arguments.cwd;
     options.environment = std::move(environment.entries);
+    options.removed_env = std::move(environment.removed);
     options.input = open_input(arguments.input, input);
     options.max_output = arguments.max_output;
     options.max_spill = arguments.max_spill;

@@ -86,16 +86,16 @@ class Harness {
   template <ConfinedMode M>
   [[nodiscard]] Running start(ConfinedArgv<M> confined, process::RunOptions options = {}) {
     const auto owned = std::make_shared<const ConfinedArgv<M>>(std::move(confined));
-    auto unread = read_by_handle(options);
-    Running running = launch(*owned, std::move(options), std::move(unread));
+    read_by_handle(options);
+    Running running = launch(*owned, std::move(options));
     running.confinement_ = owned;
     return running;
   }
 
   /// Starts with no confinement: only what came out of a Policy<DangerFullAccess>.
   [[nodiscard]] Running start(UnconfinedArgv command, process::RunOptions options = {}) {
-    auto unread = read_by_handle(options);
-    return launch(std::move(command), std::move(options), std::move(unread));
+    read_by_handle(options);
+    return launch(std::move(command), std::move(options));
   }
 
   /// A raw argv, or a policy that nobody looked into, can't be started.
@@ -117,12 +117,12 @@ class Harness {
   /// Runs what was confined before.
   template <ConfinedMode M>
   [[nodiscard]] RunResult run(const ConfinedArgv<M>& confined, process::RunOptions options = {}) {
-    return launch(confined, std::move(options), nullptr).wait();
+    return launch(confined, std::move(options)).wait();
   }
 
   /// Runs with no confinement: only what came out of a Policy<DangerFullAccess>.
   [[nodiscard]] RunResult run(UnconfinedArgv command, process::RunOptions options = {}) {
-    return launch(std::move(command), std::move(options), nullptr).wait();
+    return launch(std::move(command), std::move(options)).wait();
   }
 
   /// A raw argv, or a policy that nobody looked into, can't be run.
@@ -135,20 +135,13 @@ class Harness {
   }
 
  private:
-  using Unread = std::shared_ptr<process::UnreadOutput>;
-
-  /// Makes the handle a reader of the output, besides the callback that the caller may have.
-  [[nodiscard]] static Unread read_by_handle(process::RunOptions& options) {
-    auto unread = std::make_shared<process::UnreadOutput>(options.max_output);
-    options.on_output = [unread, shown = std::move(options.on_output)](process::Stream stream, std::string_view bytes) {
-      unread->append(stream, bytes);
-      if (shown) shown(stream, bytes);
-    };
-    return unread;
+  /// Makes the handle a reader of the output.
+  static void read_by_handle(process::RunOptions& options) {
+    if (!options.unread) options.unread = std::make_shared<process::UnreadOutput>(options.max_output);
   }
 
   template <ConfinedMode M>
-  [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options, Unread unread) {
+  [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options) {
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
     DenialContext context{
         confined.denial_signatures(),
@@ -157,8 +150,9 @@ class Harness {
     context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
                                   confined.shared_temp().end());
     RunFacts facts{M{}, confined.backend(), confined.enforcement(), confined.best_effort(), confined.shared_temp()};
+    facts.removed_env = options.removed_env;
     try {
-      Running running(std::move(facts), process::spawn(confined, std::move(options)), std::move(unread));
+      Running running(std::move(facts), process::spawn(confined, std::move(options)));
       running.context_ = std::move(context);
       running.invalidate_ = [backend = backend_] { backend->invalidate(); };
       return running;
@@ -168,8 +162,10 @@ class Harness {
     }
   }
 
-  [[nodiscard]] static Running launch(UnconfinedArgv command, process::RunOptions options, Unread unread) {
-    return Running({danger_full_access}, process::spawn(std::move(command), std::move(options)), std::move(unread));
+  [[nodiscard]] static Running launch(UnconfinedArgv command, process::RunOptions options) {
+    RunFacts facts{danger_full_access};
+    facts.removed_env = options.removed_env;
+    return Running(std::move(facts), process::spawn(std::move(command), std::move(options)));
   }
 
   std::shared_ptr<B> backend_ = std::make_shared<B>();

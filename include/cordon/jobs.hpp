@@ -83,7 +83,7 @@ class JobBoard {
   }
 
   [[nodiscard]] static Job add(const std::shared_ptr<JobBoard>& board, Running running) {
-    auto unread = running.unread_;
+    auto unread = running.child_.unread();
     Job job(new JobState{board, running.facts(), running.pid(), std::move(unread), std::move(running)});
     const std::scoped_lock lock(board->mutex_);
     board->live_.push_back(job);
@@ -256,7 +256,7 @@ class Job {
   /// had to be dropped unread lies before it and is counted. No byte is ever given twice. Source: EXE-10, T-EXE-11.
   [[nodiscard]] JobOutput read() {
     const bool ended = !running();
-    JobOutput output{state_->unread->take()};
+    JobOutput output{state_->unread->take(ended)};
     output.ended = ended;
     const std::scoped_lock lock(state_->mutex);
     if (state_->failure && !std::exchange(state_->failure_told, true)) output.note = words_of(state_->failure);

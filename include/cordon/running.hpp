@@ -36,6 +36,7 @@ struct RunFacts {
   std::vector<std::string> best_effort = {};    ///< protected paths that the command can replace
   std::vector<std::string> shared_temp = {};    ///< temp directories of the host that the command can write
   std::vector<AppliedLimit> limits = {};        ///< those that the policy asked for
+  std::vector<std::string> removed_env = {};    ///< RunOptions::removed_env
 };
 
 /// The facts of one execution.
@@ -89,15 +90,14 @@ class Running {
 
   /// The output that was not read before, of what came while somebody waited: of each stream the last
   /// `RunOptions::max_output` bytes. What a result captures is another copy.
-  [[nodiscard]] process::NewOutput read() { return unread_->take(); }
+  [[nodiscard]] process::NewOutput read() { return child_.unread()->take(child_.finished()); }
 
  private:
   template <class B, AnswererChainLike Chain, PartialRule Rule>
   friend class Harness;
   friend class detail::JobBoard;
 
-  Running(RunFacts facts, process::Child child, std::shared_ptr<process::UnreadOutput> unread)
-      : facts_(std::move(facts)), unread_(std::move(unread)), child_(std::move(child)) {
+  Running(RunFacts facts, process::Child child) : facts_(std::move(facts)), child_(std::move(child)) {
     facts_.limits = child_.limits();
   }
 
@@ -133,7 +133,6 @@ class Running {
   DenialContext context_ = {};
   std::function<void()> invalidate_ = {};  ///< tells the backend, which lives as long as this, of a runner's failure
   std::shared_ptr<const void> confinement_ = {};  ///< owns what the command needs until its end, such as a temp area
-  std::shared_ptr<process::UnreadOutput> unread_;
   process::Child child_;
 };
 

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
 #include <cordon/process/capture.hpp>
+#include <cordon/process/unread.hpp>
+#include <string>
+#include <string_view>
 
 #include "support/catch.hpp"
 #include "support/random.hpp"
 
 using cordon::process::Capture;
+using cordon::process::Stream;
+using cordon::process::UnreadOutput;
 
 namespace {
 
@@ -76,20 +82,48 @@ TEST_CASE("A capture keeps what a cut of the whole output between characters wou
 TEST_CASE("T-EXE-11: a stream read while it comes gives each byte once, in order, and counts each that was lost") {
   support::Random random(7);
   for (int round = 0; round != 2000; ++round) {
-    Capture capture(random.below(60));
+    const std::size_t cap = random.below(60);
+    UnreadOutput unread(cap);
     std::string whole;
     std::uint64_t at = 0;
+    const auto take = [&](bool last) {
+      const auto piece = unread.take(last).out;
+      REQUIRE(piece.text.size() <= cap);
+      REQUIRE(piece.offset == at + piece.dropped);
+      REQUIRE(piece.text == whole.substr(piece.offset, piece.text.size()));
+      at = piece.offset + piece.text.size();
+      REQUIRE(whole.size() - at <= (last ? 0U : 3U));
+    };
     for (std::size_t pieces = random.below(20); pieces != 0; --pieces) {
       const std::string piece = some_text(random, random.chance() ? 4 : 40);
-      capture.append(piece);
+      unread.append(Stream::out, piece);
       whole += piece;
-      if (random.chance()) continue;
-      for (Capture::Part part = capture.since(at); part.lost != 0 || !part.text.empty(); part = capture.since(at)) {
-        REQUIRE((part.text == whole.substr(at + part.lost, part.text.size())));
-        REQUIRE(part.next == at + part.lost + part.text.size());
-        at = part.next;
+      if (random.chance()) take(false);
+    }
+    take(true);
+    REQUIRE(at == whole.size());
+  }
+}
+
+TEST_CASE("EXE-K5: no piece of a stream of characters begins or ends in one, however it came and whatever was lost") {
+  support::Random random(11);
+  for (int round = 0; round != 2000; ++round) {
+    UnreadOutput unread(4 + random.below(60));
+    std::string whole;
+    for (std::size_t count = random.below(200); count != 0; --count)
+      whole += random.chance() ? "e" : random.chance() ? "\u00e9" : "\U0001f600";
+    std::string_view rest = whole;
+    while (!rest.empty()) {
+      const std::size_t size = std::min<std::size_t>(1 + random.below(20), rest.size());
+      unread.append(Stream::err, rest.substr(0, size));
+      rest.remove_prefix(size);
+      if (!rest.empty() && random.chance()) continue;
+      const auto piece = unread.take(rest.empty()).err;
+      for (std::string_view text = piece.text; !text.empty();) {
+        const std::size_t length = cordon::detail::character_length(text);
+        REQUIRE(length != 0);
+        text.remove_prefix(length);
       }
-      REQUIRE(at == whole.size());
     }
   }
 }

@@ -137,32 +137,6 @@ TEST_CASE("The marked text has a line of its own where the middle is missing") {
   }
 }
 
-TEST_CASE("T-EXE-11: a stream read twice repeats nothing, and says what was lost between") {
-  Capture capture(8);
-  capture.append("0123");
-  Capture::Part part = capture.since(0);
-  CHECK((part.text == "0123" && part.lost == 0 && part.next == 4));
-  part = capture.since(part.next);
-  CHECK((part.text == "" && part.lost == 0 && part.next == 4));
-  capture.append("4567");
-  part = capture.since(part.next);
-  CHECK((part.text == "4567" && part.lost == 0 && part.next == 8));
-  capture.append("89");
-  part = capture.since(part.next);
-  CHECK((part.text == "89" && part.lost == 0 && part.next == 10));
-  capture.append("abcdefgh");
-  part = capture.since(part.next);
-  CHECK((part.text == "efgh" && part.lost == 4 && part.next == 18));
-  CHECK(capture.since(part.next).text == "");
-
-  SECTION("one that begins to read late gets the beginning, then the loss and the end") {
-    part = capture.since(0);
-    CHECK((part.text == "0123" && part.lost == 0));
-    part = capture.since(part.next);
-    CHECK((part.text == "efgh" && part.lost == 10));
-  }
-}
-
 TEST_CASE("F75: a capture that a hundred megabytes went through holds its cap and no more") {
   const std::size_t cap = std::size_t{1} << 20;
   const std::string piece(65536, 'x');

@@ -97,7 +97,9 @@ TEST_CASE("Full access runs without a backend, and says so") {
   Harness<> harness;
   cordon::process::RunOptions options;
   options.environment = {"PATH=/usr/bin:/bin"};
+  options.removed_env = {"SECRET_TOKEN"};
   const auto result = harness.run(support::unconfined(Argv({"sh", "-c", "exit 4"})), options);
+  CHECK(result.removed_env == std::vector<std::string>{"SECRET_TOKEN"});
   CHECK(result.mode == cordon::SandboxMode(cordon::danger_full_access));
   CHECK(result.backend == "");
   CHECK_FALSE(result.enforcement.has_value());

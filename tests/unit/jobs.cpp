@@ -71,6 +71,26 @@ TEST_CASE("F64: a command that is kept runs on when the call which started it ha
   CHECK_FALSE(job.running());
 }
 
+TEST_CASE("T-EXE-11: what a late reader lost is in a file that it is told of, whole when the job is over") {
+  RunOptions options = options_with_path();
+  options.max_output = 1000;
+  const auto spill = std::make_shared<const cordon::process::SpillDirectory>();
+  options.spill = spill;
+  Jobs jobs;
+  Job job = jobs.keep(start("seq 10000; echo up >&2; sleep 0.3; seq 5", options));
+  CHECK(soon([&] { return job.read().err.text == "up\n"; }));
+  const JobOutput early = job.read();
+  CHECK_FALSE(early.out.spill.empty());
+  CHECK(std::filesystem::exists(early.out.spill));
+  const auto result = job.wait();
+  const JobOutput late = job.read();
+  REQUIRE(result.out.spill());
+  CHECK(late.out.spill == result.out.spill()->path);
+  CHECK(late.out.spill == early.out.spill);
+  CHECK(std::filesystem::file_size(late.out.spill) == result.out.seen());
+  CHECK(late.err.spill.empty());
+}
+
 TEST_CASE("What a command wrote before it was kept can be read, once") {
   Jobs jobs;
   Running running = start("echo early; sleep 0.3; echo late");

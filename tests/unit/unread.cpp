@@ -83,3 +83,44 @@ TEST_CASE("Threads that read at the same time share the output, no byte twice an
   }
   CHECK(counted[0] + counted[1] + unread.take().out.text.size() == 20000);
 }
+
+TEST_CASE("EXE-K5: a character whose end is still to come is given with its end, or when there is none") {
+  UnreadOutput unread(100);
+  unread.append(Stream::out, "caf\xc3");
+  CHECK(unread.take().out.text == "caf");
+  CHECK(unread.take().out.text == "");
+  unread.append(Stream::out, "\xa9 \xf0\x9f\x98");
+  const NewOutput second = unread.take();
+  CHECK(second.out.text == "\xc3\xa9 ");
+  CHECK(second.out.offset == 3);
+  CHECK_FALSE(second.out.lost_some());
+  const NewOutput last = unread.take(true);
+  CHECK(last.out.text == "\xf0\x9f\x98");
+  CHECK(last.out.offset == 6);
+}
+
+TEST_CASE("EXE-K5: what was cut off with lost bytes is lost too; other bytes that are no characters stay") {
+  UnreadOutput unread(4);
+  unread.append(Stream::out, "\xf0\x9f\x98\x80 ab");
+  const NewOutput cut = unread.take();
+  CHECK(cut.out.text == " ab");
+  CHECK(cut.out.dropped == 4);
+  unread.append(Stream::out, "\x80\xff\x80\x80");
+  const NewOutput binary = unread.take();
+  CHECK(binary.out.text == "\x80\xff\x80\x80");
+  CHECK_FALSE(binary.out.lost_some());
+}
+
+TEST_CASE("T-EXE-11: a piece names the file that has the whole stream, if one has") {
+  UnreadOutput unread(4);
+  unread.append(Stream::out, "123456");
+  CHECK(unread.take().out.spill.empty());
+  unread.spills_to(Stream::out, "/spill/stdout-1");
+  unread.append(Stream::out, "123456");
+  const NewOutput output = unread.take();
+  CHECK(output.out.lost_some());
+  CHECK(output.out.spill == "/spill/stdout-1");
+  CHECK(output.err.spill.empty());
+  unread.spills_to(Stream::out, {});
+  CHECK(unread.take().out.spill.empty());
+}

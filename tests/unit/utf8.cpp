@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 
 using cordon::detail::character_length;
+using cordon::detail::unfinished_length;
 
 namespace {
 
@@ -28,6 +29,8 @@ TEST_CASE("Every character of Unicode has its length, and half of it is none") {
     if (character_length(text + "x") != length) FAIL(number);
     if (character_length(text.substr(0, length - 1)) != 0) FAIL(number);
     if (length > 1 && character_length(text.substr(1)) != 0) FAIL(number);
+    for (std::size_t had = 0; had <= length; ++had)
+      if (unfinished_length("x" + text.substr(0, had)) != (had == length ? 0 : had)) FAIL(number);
   }
 }
 
@@ -49,4 +52,13 @@ TEST_CASE("A character is not finished by what is none of its bytes") {
   CHECK(character_length("\xe2\x82x") == 0);
   CHECK(character_length("\xf0\x9f\x98 ") == 0);
   CHECK(character_length("\xf0\x9f \x80") == 0);
+}
+
+TEST_CASE("Only the beginning of a character waits for its end") {
+  CHECK(unfinished_length("") == 0);
+  CHECK(unfinished_length("\x80\x80\x80\x80") == 0);
+  CHECK(unfinished_length("\xff") == 0);
+  CHECK(unfinished_length("\xc0") == 0);
+  CHECK(unfinished_length("\xe2\x82\xac\x80") == 0);
+  CHECK(unfinished_length("\xf0") == 1);
 }

@@ -27,4 +27,15 @@ namespace cordon::detail {
   return 0;
 }
 
+/// How many bytes at the end of `text` may be the beginning of a character whose rest is still to come: 0 to 3.
+[[nodiscard]] constexpr std::size_t unfinished_length(std::string_view text) noexcept {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte >= 0x80 && byte < 0xc0) continue;
+    const std::size_t whole = byte < 0xc2 || byte > 0xf4 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return whole > back ? back : 0;
+  }
+  return 0;
+}
+
 }  // namespace cordon::detail

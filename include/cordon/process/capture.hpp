@@ -99,21 +99,6 @@ class Capture {
     return marked + " …]\n" + tail();
   }
 
-  /// A part of the stream in the order it came.
-  struct Part {
-    std::uint64_t lost = 0;  ///< bytes between the offset that was asked for and `text` that are kept no longer
-    std::string text;
-    std::uint64_t next = 0;  ///< the offset behind it
-  };
-
-  /// The kept bytes from `offset` of the stream on, up to the next that are missing. Empty when there are none: asking
-  /// again and again from `next` gives each kept byte once.
-  [[nodiscard]] Part since(std::uint64_t offset) const {
-    const std::uint64_t begin = offset < head_end() ? offset : std::min(std::max(offset, tail_begin()), seen_);
-    const std::uint64_t end = begin < head_end() ? head_end() : seen_;
-    return {begin - std::min(offset, begin), slice(begin, end), end};
-  }
-
   /// Empty when none was asked for, and when the kept bytes are the whole.
   [[nodiscard]] const std::optional<SpillFacts>& spill() const noexcept { return spill_; }
   void set_spill(SpillFacts facts) { spill_ = std::move(facts); }

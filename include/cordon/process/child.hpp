@@ -11,6 +11,7 @@
 #include <cordon/process/launch.hpp>
 #include <cordon/process/options.hpp>
 #include <cordon/process/spill.hpp>
+#include <cordon/process/unread.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -78,6 +79,9 @@ class BasicChild {
 
   /// The limits that its policy asked for, and what holds each.
   [[nodiscard]] const std::vector<AppliedLimit>& limits() const noexcept { return resources_.applied(); }
+
+  /// RunOptions::unread.
+  [[nodiscard]] const std::shared_ptr<UnreadOutput>& unread() const noexcept { return options_.unread; }
 
   /// False when it could not be executed, or confined: then wait tells why.
   [[nodiscard]] bool started() const noexcept { return !ending_; }
@@ -176,9 +180,16 @@ class BasicChild {
       ending_ =
           cause_ ? *cause_
                  : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.capture().text());
+    Capture out = out_.finish();
+    Capture err = err_.finish();
+    if (options_.unread && options_.spill) {
+      const auto path = [](const Capture& stream) { return stream.spill() ? stream.spill()->path : std::string(); };
+      options_.unread->spills_to(Stream::out, path(out));
+      options_.unread->spills_to(Stream::err, path(err));
+    }
     return Completed{*ending_,
-                     out_.finish(),
-                     err_.finish(),
+                     std::move(out),
+                     std::move(err),
                      Clock::now() - begun_,
                      in_namespace() ? TreeKeeper::pid_namespace
                      : whole_tree   ? TreeKeeper::subreaper
@@ -264,6 +275,10 @@ class BasicChild {
     }
     const std::string_view bytes(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
     recorder.append(bytes);
+    if (options_.unread) {
+      options_.unread->append(stream, bytes);
+      if (options_.spill) options_.unread->spills_to(stream, recorder.path());
+    }
     if (options_.limits.idle) last_output_ = Clock::now();
     if (options_.on_output) options_.on_output(stream, bytes);
   }

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 enum class Stream { out, err };
 
 class SpillDirectory;
+class UnreadOutput;
 
 /// What a command reads on its standard input. A descriptor is copied through a pipe, never handed over: the command
 /// can't reopen the file or the terminal behind it.
@@ -63,6 +64,7 @@ struct Limits {
 struct RunOptions {
   std::string working_directory = {};         ///< as spelled by the caller; empty: the workspace root
   std::vector<std::string> environment = {};  ///< "NAME=VALUE"; see make_environment
+  std::vector<std::string> removed_env = {};  ///< names that this one leaves out, for the facts
   Input input = Input::none();
   std::size_t max_output = std::size_t{1} << 20;  ///< bytes kept per stream
   /// Where a stream of more than `max_output` bytes is copied to as a whole; nowhere when null.
@@ -70,6 +72,8 @@ struct RunOptions {
   std::uint64_t max_spill = std::uint64_t{64} << 20;  ///< bytes of such a copy
   /// Called with every piece of output as it arrives, on the thread that waits. Must not throw.
   std::function<void(Stream, std::string_view)> on_output = {};
+  /// Gets the output as well, for whoever reads it bit by bit.
+  std::shared_ptr<UnreadOutput> unread = {};
   Limits limits = {};
   /// What the command leaves running when it ends has this long to close the command's output. Then it is ended; what
   /// holds no output is ended at once.

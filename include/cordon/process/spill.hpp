@@ -100,14 +100,18 @@ class Recorder {
 
   [[nodiscard]] const Capture& capture() const noexcept { return capture_; }
 
+  /// The file that has the whole stream so far; empty when there is none.
+  [[nodiscard]] std::string path() const { return file_ ? directory_->path() + "/" + name_ : std::string(); }
+
   /// What came of the stream, which is over.
   [[nodiscard]] Capture finish() {
     if (file_) {
+      std::string whole = path();
       const long closed = os::close_file<K>(file_);
       if (closed < 0)
         give_up(SpillFacts::State::failed, closed);
       else
-        facts_ = SpillFacts{SpillFacts::State::complete, written_, 0, directory_->path() + "/" + name_};
+        facts_ = SpillFacts{SpillFacts::State::complete, written_, 0, std::move(whole)};
     }
     if (facts_) capture_.set_spill(*std::move(facts_));
     return std::move(capture_);
