@@ -191,7 +191,7 @@ TEST_CASE("A root that is gone when the command is to start is the sandbox's fai
 
 TEST_CASE(
     "A bwrap that disappears or changes after it was probed is the sandbox's failure, and noticed when it is back "
-    "(T-SPN-01, T-SPN-14, T-SPN-15, T-SPN-19)",
+    "(T-SPN-01, T-SPN-08, T-SPN-14, T-SPN-15, T-SPN-19)",
     "[attribution]") {
   const Place place;
   if (!usable<InWorkspace>(place)) return;
@@ -200,9 +200,13 @@ TEST_CASE(
   REQUIRE_FALSE(sandbox_error(own, place, "echo first >ran"));
 
   SECTION("gone, or not executable any more") {
-    const int reason = GENERATE(ENOENT, EACCES);
+    const int reason = GENERATE(ENOENT, EACCES, ENOEXEC);
     if (reason == ENOENT) std::filesystem::remove(bwrap.path());
     if (reason == EACCES) std::filesystem::permissions(bwrap.path(), std::filesystem::perms(0644));
+    if (reason == ENOEXEC) {
+      std::filesystem::remove(bwrap.path());
+      write_file(bwrap.path(), "\1\2\3 no program", 0755);
+    }
     const auto error = sandbox_error(own, place, "echo second >ran");
     REQUIRE(error);
     REQUIRE(error->failure());
