@@ -744,6 +744,16 @@ int processes(const Arguments& a) {
   return 0;
 }
 
+/// A fork bomb that gives up after some thousand tries, so that it does no harm where nothing holds it.
+int bomb(const Arguments&) {
+  void* const shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return impossible("no shared memory");
+  auto* const tries = static_cast<int*>(shared);
+  while (__atomic_add_fetch(tries, 1, __ATOMIC_RELAXED) < 3000)
+    if (::fork() == 0) ::setsid();
+  while (true) ::pause();
+}
+
 /// BYTES: maps so many, then uses them all; says what it got.
 int memory(const Arguments& a) {
   const auto size = static_cast<std::size_t>(std::stoull(a.at(0)));
@@ -1048,6 +1058,7 @@ const std::map<std::string, Attack> attacks{
     {"keyring-to-parent", keyring_to_parent},
     {"leave-sibling", leave_sibling},
     {"processes", processes},
+    {"bomb", bomb},
     {"memory", memory},
     {"become-by-setuid", become_by_setuid},
     {"sleep", sleep_on_input},
