@@ -516,6 +516,21 @@ check '--output-limit: the facts' says '"outcome":"output_limit"'
 check '--output-limit: it is no time-out' says '"timed_out":false'
 in_workspace --output-limit 100000 --capture -- head -c 100000 /dev/zero
 check '--output-limit that is not passed changes nothing' says '"outcome":"exited","exit_code":0'
+for backend in auto bubblewrap landlock; do
+  in_workspace --backend $backend --partial accept --limit open-files=40 --limit file-size=1K -- sh -c 'ulimit -n; ulimit -f'
+  equal "$backend: --limit binds the command" $'40\n2' "$out"
+  check "$backend: --limit is a fact" says '"limits":{"file-size":{"value":1024,"by":"rlimit"},"open-files":{"value":40,"by":"rlimit"}}'
+done
+in_workspace --limit processes=100 --limit memory=1G -- true
+check '--limit: what holds those of the whole tree is said' grep -qE '"limits":\{"processes":\{"value":100,"by":"[a-z-]+"\},"memory":\{"value":1073741824,"by":"(nothing|control-group)"\}\}' "$facts"
+in_workspace -- true
+check 'without --limit there is none' says '"limits":{}'
+for bad in '' open-files open-files= =5 files=5 open-files=5x open-files=-5 memory=16777216T memory=99999999999G open-files=20MM; do
+  refused "--limit '$bad'" USAGE --workspace "$workspace" --limit "$bad" -- "${mark[@]}"
+done
+for low in open-files=7 memory=15M processes=0 cpu-seconds=0; do
+  refused "--limit $low" POLICY_INVALID --workspace "$workspace" --limit $low -- "${mark[@]}"
+done
 spill() { find "$place/spill" -type f; }
 in_workspace --capture --spill "$place/spill" --max-output 10 -- sh -c 'seq 1000; echo short >&2'
 equal '--spill: one file, with all of stdout' "$(seq 1000)" "$(cat "$(spill)")"
