@@ -149,7 +149,12 @@ class Harness {
         confined.policy().writable_roots()};
     context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
                                   confined.shared_temp().end());
-    RunFacts facts{M{}, confined.backend(), confined.enforcement(), confined.best_effort(), confined.shared_temp()};
+    RunFacts facts{M{},
+                   confined.backend(),
+                   confined.enforcement(),
+                   confined.best_effort(),
+                   confined.shared_temp(),
+                   options.terminal};
     facts.removed_env = options.removed_env;
     try {
       Running running(std::move(facts), process::spawn(confined, std::move(options)));
@@ -163,7 +168,7 @@ class Harness {
   }
 
   [[nodiscard]] static Running launch(UnconfinedArgv command, process::RunOptions options) {
-    RunFacts facts{danger_full_access};
+    RunFacts facts{.mode = danger_full_access, .terminal = options.terminal};
     facts.removed_env = options.removed_env;
     return Running(std::move(facts), process::spawn(std::move(command), std::move(options)));
   }

@@ -30,8 +30,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,6 +66,8 @@ struct JobState {
   std::mutex mutex{};
   std::condition_variable settled{};
   JobEnd asked = JobEnd::none;
+  std::string typed{};                             ///< and not yet given to the command
+  std::optional<process::TerminalSize> resized{};  ///< and not yet done
   std::optional<RunResult> result{};
   std::exception_ptr failure{};
   bool failure_told = false;
@@ -109,6 +113,17 @@ class JobBoard {
     const std::scoped_lock lock(job.mutex);
     if (job.over() || job.asked >= end) return false;
     job.asked = end;
+    ring();
+    return true;
+  }
+
+  /// Changes what the pump has to do to the terminal of a job. False when the job is over.
+  template <class Change>
+  bool change_terminal(JobState& job, Change change) {
+    process::detail::require_terminal(job.facts.terminal.has_value());
+    const std::scoped_lock lock(job.mutex);
+    if (job.over()) return false;
+    change(job);
     ring();
     return true;
   }
@@ -194,10 +209,12 @@ class JobBoard {
   }
 
   static void obey(JobState& job, process::Child& child) {
-    const JobEnd asked = [&] {
+    const auto [asked, typed, resized] = [&] {
       const std::scoped_lock lock(job.mutex);
-      return job.asked;
+      return std::tuple(job.asked, std::exchange(job.typed, {}), std::exchange(job.resized, {}));
     }();
+    if (resized) child.resize(*resized);
+    if (!typed.empty()) child.type(typed);
     if (std::exchange(job.done, asked) == asked) return;
     if (asked == JobEnd::terminate) child.terminate();
     if (asked == JobEnd::cancel) child.cancel();
@@ -292,6 +309,18 @@ class Job {
   bool cancel() { return state_->board->ask(*state_, detail::JobEnd::cancel); }
   /// Sends SIGKILL to every process of the command.
   bool kill() { return state_->board->ask(*state_, detail::JobEnd::kill); }
+
+  // The terminal of the command, if it has one of its own; without it these throw SpawnError. They return at once,
+  // false when the job is over; what is done when it ends meanwhile is lost.
+
+  /// Changes its size: what runs in its foreground gets SIGWINCH.
+  bool resize(process::TerminalSize size) {
+    return state_->board->change_terminal(*state_, [&](detail::JobState& state) { state.resized = size; });
+  }
+  /// Types into it. What the command does not read is held, however much that is.
+  bool type(std::string_view keys) {
+    return state_->board->change_terminal(*state_, [&](detail::JobState& state) { state.typed += keys; });
+  }
 
   /// True for handles of the same job.
   friend bool operator==(const Job&, const Job&) = default;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -31,12 +32,13 @@ using CommandEnding = std::variant<process::Exited, process::Signalled, process:
 /// What is known of an execution from its start: how it, and no other, was confined. Never changes afterwards.
 struct RunFacts {
   SandboxMode mode;
-  std::string backend = {};                     ///< empty without confinement
-  std::optional<Enforcement> enforcement = {};  ///< empty without confinement
-  std::vector<std::string> best_effort = {};    ///< protected paths that the command can replace
-  std::vector<std::string> shared_temp = {};    ///< temp directories of the host that the command can write
-  std::vector<AppliedLimit> limits = {};        ///< those that the policy asked for
-  std::vector<std::string> removed_env = {};    ///< RunOptions::removed_env
+  std::string backend = {};                            ///< empty without confinement
+  std::optional<Enforcement> enforcement = {};         ///< empty without confinement
+  std::vector<std::string> best_effort = {};           ///< protected paths that the command can replace
+  std::vector<std::string> shared_temp = {};           ///< temp directories of the host that the command can write
+  std::optional<process::TerminalSize> terminal = {};  ///< of its own, as it was at the start; empty without one
+  std::vector<AppliedLimit> limits = {};               ///< those that the policy asked for
+  std::vector<std::string> removed_env = {};           ///< RunOptions::removed_env
 };
 
 /// The facts of one execution.
@@ -77,6 +79,10 @@ class Running {
   void kill() noexcept { child_.kill(); }
   /// SIGTERM, after the grace SIGKILL, and the ending is Cancelled. Done by whoever waits.
   void cancel() noexcept { child_.cancel(); }
+
+  /// Changes the size of its own terminal, or types into it. Throws SpawnError when it has none; see process::Child.
+  void resize(process::TerminalSize size) { child_.resize(size); }
+  void type(std::string_view keys) { child_.type(keys); }
 
   /// Follows the command to its end. Throws SandboxUnavailableError when its runner failed, so that it did not run, and
   /// SpawnError when the system fails at following it.
@@ -125,7 +131,7 @@ class Running {
                      done.outlived};
     const auto* exited = std::get_if<process::Exited>(&result.ending);
     if (exited != nullptr && exited->code != 0 && facts_.mode.confined())
-      result.denials = infer_denials(result.err.text(), context_);
+      result.denials = infer_denials((facts_.terminal ? result.out : result.err).text(), context_);
     return result;
   }
 

@@ -3,6 +3,7 @@
 // Every attack of the list, under each backend and mode. Names hold the rows of the specification that they pin.
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -343,6 +344,23 @@ TEMPLATE_LIST_TEST_CASE("Nothing can be typed into the caller's terminal (F67)",
     (void)!::write(1, attempt.out.data(), attempt.out.size());
     return attempt.status;
   });
+  // What it has of its own it may type into; into the caller's nothing comes, however much it tries.
+  for (const bool terminal : {false, true}) {
+    const Attempt typed = on_a_terminal([&] {
+      termios raw{};
+      ::tcgetattr(0, &raw);
+      ::cfmakeraw(&raw);
+      ::tcsetattr(0, TCSANOW, &raw);
+      cordon::process::RunOptions options = plain_options();
+      if (terminal) options.terminal.emplace();
+      (void)harness<TestType>().run(confined, std::move(options));
+      pollfd input{0, POLLIN, 0};
+      return ::poll(&input, 1, 0);
+    });
+    INFO((terminal ? "on a terminal of its own" : "without a terminal"));
+    CHECK(typed.status == 0);
+    if (!landlock_alone<TestType>) CHECK(typed.out == "");
+  }
   const Attempt by_another = on_a_terminal([&] { return spawned_with_the_terminal(confined.argv()); });
   for (const Attempt& attempt : {by_cordon, by_another}) {
     INFO(attempt.out);

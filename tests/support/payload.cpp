@@ -890,7 +890,7 @@ int reopen_standard_streams(const Arguments&) {
   return found.empty() ? lost("reopening") : won("reopened " + found);
 }
 
-/// Types into whatever terminal can be reached.
+/// Types into every terminal that can be reached.
 int inject_into_terminal(const Arguments&) {
   constexpr unsigned long linux_console = 0x541C;  // TIOCLINUX
   int error = ENOTTY;
@@ -903,17 +903,23 @@ int inject_into_terminal(const Arguments&) {
   };
   add("/dev/tty");
   add("/dev/console");
+  if (DIR* directory = ::opendir("/dev/pts")) {
+    while (const dirent* entry = ::readdir(directory))
+      if (entry->d_name != std::string("ptmx")) add("/dev/pts/" + std::string(entry->d_name));
+    ::closedir(directory);
+  }
   for (int fd = 3; fd != 64; ++fd)
     if (::isatty(fd) == 1) terminals.push_back(fd);
+  std::string typed_into;
   for (int fd : terminals) {
     char typed = '\n';
-    if (::ioctl(fd, TIOCSTI, &typed) == 0) return won("TIOCSTI on " + std::to_string(fd));
+    if (::ioctl(fd, TIOCSTI, &typed) == 0) typed_into += "TIOCSTI on " + std::to_string(fd) + " ";
     if (errno != EBADF) error = errno;
     char paste[2] = {3, 0};
-    if (::ioctl(fd, linux_console, paste) == 0) return won("TIOCLINUX");
+    if (::ioctl(fd, linux_console, paste) == 0) typed_into += "TIOCLINUX on " + std::to_string(fd) + " ";
   }
   errno = error;
-  return lost("terminals");
+  return typed_into.empty() ? lost("terminals") : won(typed_into);
 }
 
 // --- sockets ---------------------------------------------------------------------------------------------------

@@ -59,8 +59,10 @@ struct Job {
 }
 
 /// The options that describe the sandbox, in bubblewrap's 0.4 vocabulary. A later mount covers an earlier one, so paths
-/// come shortest first. Source: SBX-29, SBX-30, lessons 4.
-[[nodiscard]] inline std::vector<std::string> profile(const Job& job, const std::string& working_directory) {
+/// come shortest first. `new_session` is to be false when the command has a terminal that it was made the controlling
+/// one of before. Source: SBX-29, SBX-30, lessons 4.
+[[nodiscard]] inline std::vector<std::string> profile(const Job& job, const std::string& working_directory,
+                                                      bool new_session = true) {
   struct Mount {
     std::string option;
     std::string path;
@@ -78,7 +80,8 @@ struct Job {
       broad ? "--bind" : "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc"};
   const auto add = [&](std::initializer_list<std::string> words) { options.insert(options.end(), words); };
   if (job.root) add({"--remount-ro", "/proc", "--unshare-user", "--cap-drop", "ALL"});
-  add({"--unshare-ipc", "--new-session"});
+  add({"--unshare-ipc"});
+  if (new_session) add({"--new-session"});
   if (job.writable && !broad) add({"--tmpfs", "/tmp"});
   for (const Mount& mount : mounts) add({mount.option, mount.path, mount.path});
   add({"--chdir", working_directory});
@@ -192,13 +195,16 @@ class Launch final : public process::Launch {
         status_number_ = give(status.write.release(), "status");
       }
     }
-    for (std::string& option : profile(job_, request.working_directory)) options.push_back(std::move(option));
+    const bool taken_before = request.terminal && !job_.guarded;
+    for (std::string& option : profile(job_, request.working_directory, !taken_before))
+      options.push_back(std::move(option));
     const std::vector<std::string> variables = environment(job_, request.environment);
     if (job_.guarded) {
       const std::string self = give(os::open_file<K>("/proc/self/exe", O_PATH), "opening this program");
       runner::Words words = guard_words(job_, request.command);
       words.options.emplace_back("--environment-fd", give(memory(variables), "the environment"));
       if (attached) words.options.emplace_back("--status-fd", status_number_);
+      if (request.terminal) words.options.emplace_back("--terminal", "own");
       rest = runner::format(words);
       rest.insert(rest.begin(), "/proc/self/fd/" + self);
     } else {
@@ -217,6 +223,8 @@ class Launch final : public process::Launch {
     setup_.argv.insert(setup_.argv.end(), rest.begin(), rest.end());
     setup_.working_directory = "/";
     setup_.wraps = true;
+    // By the guard, in a session without bubblewrap's own processes: ^C is for the command alone then.
+    setup_.terminal_to_come = job_.guarded;
     setup_.confinement = before_exec(job_);
     // bubblewrap is two processes itself; the one in the sandbox is in the command's user namespace.
     setup_.resources = {job_.scope.resources, job_.guarded, 1, 2, job_.guarded};

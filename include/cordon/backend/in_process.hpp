@@ -301,7 +301,8 @@ class Writer {
     return processes_;
   }
 
-  /// A file system of terminals that nobody else has.
+  /// A file system of terminals that nobody else has. Read-only, so that a command can't take /dev/ptmx away from the
+  /// next one by its mode.
   int new_terminals() {
     using process::Stage;
     steps_.call(Stage::mount, os::fsopen_number, os::arg("devpts"), os::fsopen_cloexec);
@@ -309,7 +310,7 @@ class Writer {
     for (const auto& [key, value] : {std::pair{"ptmxmode", "0666"}, std::pair{"mode", "0620"}})
       steps_.call(Stage::mount, os::fsconfig_number, context, os::config_set_string, os::arg(key), os::arg(value), 0);
     steps_.call(Stage::mount, os::fsconfig_number, context, os::config_create, 0, 0, 0);
-    steps_.call(Stage::mount, os::fsmount_number, context, os::fsmount_cloexec, 0);
+    steps_.call(Stage::mount, os::fsmount_number, context, os::fsmount_cloexec, os::attribute_read_only);
     return opened();
   }
 
@@ -415,6 +416,8 @@ class Prepared {
   [[nodiscard]] bool has_namespaces() const noexcept { return static_cast<bool>(init_); }
   [[nodiscard]] int channel() const noexcept { return channel_.get(); }
   [[nodiscard]] int init() const noexcept { return init_.get(); }
+  /// The directory of its terminals; -1 when it has none.
+  [[nodiscard]] int terminals() const noexcept { return terminals_.get(); }
 
   void begin() noexcept { in_use_ = has_namespaces(); }
   void end() noexcept { in_use_ = false; }
@@ -433,6 +436,7 @@ class Prepared {
   std::optional<process::Child> process_;  ///< init
   os::Fd init_;                            ///< its pidfd
   os::Fd entry_;                           ///< its directory in /proc
+  os::Fd terminals_;                       ///< its /dev/pts, taken before any command was in there
   os::Fd mounts_;                          ///< has an event when a mount of this program came or went since
   int made_by_ = 0;
   bool in_use_ = false;
@@ -488,6 +492,7 @@ inline bool Prepared::make_namespaces(const Job& job) try {
       std::make_unique<InitLaunch>(job, machine, users, channel, ruleset.get()), {}));
   channel_ = std::move(channel.ours);
   entry_ = os::Fd(os::open_file<K>(("/proc/" + std::to_string(process_->pid())).c_str(), O_PATH | O_DIRECTORY));
+  terminals_ = os::Fd(os::open_file_in<K>(entry_.get(), "root/dev/pts", O_PATH | O_DIRECTORY));
   if (process_->started() && entry_) init_ = os::Fd(os::open_pidfd<K>(process_->pid()));
   return has_namespaces();
 } catch (const Error&) {
@@ -630,12 +635,14 @@ class Launch final : public process::Launch {
     setup_.environment = environment(job, request.environment);
     setup_.working_directory = request.working_directory;
     setup_.resources.limits = job.scope.resources;
+    terminal_ = request.terminal;
     if (prepared_->has_namespaces()) {
       setup_.resources.own_user_namespace = true;
       setup_.resources.counted_by_rlimit = 1;  // init
       prepared_->begin();
       setup_.channel = prepared_->channel();
       setup_.init = prepared_->init();
+      setup_.terminals = prepared_->terminals();
       // No refused calls: nobody in there can mount, and there are no terminals of anybody else.
       Writer(job, prepared_->machine, steps_, 0).drop_privileges(prepared_->users);
       setup_.confinement = std::move(steps_.calls());
@@ -672,9 +679,9 @@ class Launch final : public process::Launch {
   [[nodiscard]] std::unique_ptr<process::Launch> renewed() override {
     const std::string state = os::inherited_state();
     const Argv command(setup_.argv);
-    auto again =
-        std::make_unique<Launch>(job_, preparations_->take(*job_, &state), preparations_,
-                                 process::LaunchRequest{command, setup_.environment, setup_.working_directory});
+    auto again = std::make_unique<Launch>(
+        job_, preparations_->take(*job_, &state), preparations_,
+        process::LaunchRequest{command, setup_.environment, setup_.working_directory, terminal_});
     again->renewed_ = true;
     return again;
   }
@@ -686,6 +693,7 @@ class Launch final : public process::Launch {
   std::shared_ptr<Preparations> preparations_;
   Steps steps_;
   process::ChildSetup setup_;
+  bool terminal_ = false;
   bool renewed_ = false;
 };
 

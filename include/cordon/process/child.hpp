@@ -5,6 +5,7 @@
 #include <array>
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/process.hpp>
+#include <cordon/os/linux/terminal.hpp>
 #include <cordon/process/capture.hpp>
 #include <cordon/process/init.hpp>
 #include <cordon/process/keeper.hpp>
@@ -41,6 +42,12 @@ namespace detail {
   if (!deadline) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
+}
+
+/// Throws SpawnError unless a command has a terminal of its own.
+inline void require_terminal(bool has_one) {
+  if (!has_one)
+    throw SpawnError("this command has no terminal of its own; set RunOptions::terminal to give it one", ENOTTY);
 }
 
 template <class K>
@@ -109,6 +116,24 @@ class BasicChild {
   /// ending is Cancelled, unless there was another cause before. Done by whoever waits.
   void cancel() noexcept { cancelled_ = true; }
 
+  /// True with RunOptions::terminal.
+  [[nodiscard]] bool has_terminal() const noexcept { return options_.terminal.has_value(); }
+
+  /// Changes the size of the command's terminal: what runs in its foreground gets SIGWINCH. Without effect when the
+  /// command has ended. Throws SpawnError when it has no terminal.
+  void resize(TerminalSize size) {
+    detail::require_terminal(has_terminal());
+    if (in_pipe_) (void)os::set_terminal_size<K>(in_pipe_.get(), size.rows, size.columns);
+  }
+
+  /// Types into the command's terminal, behind whatever of its input has not been typed by then. Done by whoever waits,
+  /// as fast as the command reads; what it does not read is held here, however much that is. Without effect when the
+  /// command has ended. Throws SpawnError when it has no terminal.
+  void type(std::string_view keys) {
+    detail::require_terminal(has_terminal());
+    if (in_pipe_) pending_input_ += keys;
+  }
+
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
   /// fails at that; the command has ended then.
   [[nodiscard]] Completed wait() { return *wait_until(std::nullopt); }
@@ -135,7 +160,7 @@ class BasicChild {
     if (in_pipe_) {
       if (pending_input_.empty() && options_.input.descriptor() >= 0)
         set[4].fd = options_.input.descriptor();
-      else
+      else if (!has_terminal() || !pending_input_.empty())
         set[3].events = POLLOUT;
     }
     return set;
@@ -176,10 +201,11 @@ class BasicChild {
   [[nodiscard]] Completed settle() {
     const detail::CommandView& command = area_->view.command;
     const bool whole_tree = area_->view.whole_tree;
+    const detail::Recorder<K>& errors = has_terminal() ? out_ : err_;
     if (!ending_)
-      ending_ =
-          cause_ ? *cause_
-                 : launch_->settle(command.over ? std::optional(command.status) : std::nullopt, err_.capture().text());
+      ending_ = cause_ ? *cause_
+                       : launch_->settle(command.over ? std::optional(command.status) : std::nullopt,
+                                         errors.capture().text());
     Capture out = out_.finish();
     Capture err = err_.finish();
     if (options_.unread && options_.spill) {
@@ -283,14 +309,31 @@ class BasicChild {
     if (options_.on_output) options_.on_output(stream, bytes);
   }
 
+  /// Makes `content` the command's input, or the last piece of it.
+  void give(std::string_view content) {
+    pending_input_ = content;
+    if (!content.empty()) last_given_ = content.back();
+    if (options_.input.descriptor() < 0) end_typing();
+  }
+
+  /// In the middle of a line the key for the end of file only ends the line.
+  void end_typing() {
+    constexpr std::string_view line_ends("\n\r\4");
+    if (has_terminal()) pending_input_ += line_ends.find(last_given_) == std::string_view::npos ? "\4\4" : "\4";
+  }
+
   void refill_input() {
     std::array<std::byte, 65536> buffer;
     const long got = os::read_some<K>(options_.input.descriptor(), buffer);
     if (got == -EAGAIN) return;
-    if (got <= 0)
+    if (got > 0) {
+      give({reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got)});
+    } else if (has_terminal()) {
+      options_.input = Input::none();
+      end_typing();
+    } else {
       in_pipe_.reset();
-    else
-      pending_input_.assign(reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(got));
+    }
   }
 
   void feed() {
@@ -301,7 +344,7 @@ class BasicChild {
       return;
     }
     pending_input_.erase(0, static_cast<std::size_t>(written));
-    if (pending_input_.empty() && options_.input.descriptor() < 0) in_pipe_.reset();
+    if (!has_terminal() && pending_input_.empty() && options_.input.descriptor() < 0) in_pipe_.reset();
   }
 
   /// The command ended and left something running, or a stop was asked for.
@@ -388,12 +431,13 @@ class BasicChild {
   os::BasicFd<K> keeper_;  ///< none in a namespace that has an init
   os::BasicFd<K> bell_;
   std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
-  os::BasicFd<K> in_pipe_;
-  os::BasicFd<K> out_pipe_;
+  os::BasicFd<K> in_pipe_;   ///< with a terminal: our side of it, until the command has ended
+  os::BasicFd<K> out_pipe_;  ///< with a terminal: our side of it, until nothing more can come
   os::BasicFd<K> err_pipe_;
   os::FdPair<K> held_;                  ///< the other ends of both, so that their end is not one more event
   detail::LimitedResources resources_;  ///< gone when the command's processes are
   std::string pending_input_;
+  char last_given_ = '\n';                    ///< the last byte of the input
   std::optional<Clock::time_point> over_;     ///< the command itself has ended
   bool cancelled_ = false;                    ///< `cancel` was called
   std::optional<Ending> cause_;               ///< why cordon ended it

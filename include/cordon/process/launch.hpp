@@ -36,9 +36,11 @@ struct ChildSetup {
   bool wraps = false;                     ///< argv is not the command itself but something that runs it
   std::string user_map = {};              ///< ids for a user namespace among clone_flags, written from outside
   std::string group_map = {};
-  int mapped = -1;   ///< a byte is written here when they are in place
-  int channel = -1;  ///< to the init of a namespace where the command is to be instead; see process/init.hpp
-  int init = -1;     ///< and that process's pidfd
+  int mapped = -1;     ///< a byte is written here when they are in place
+  int channel = -1;    ///< to the init of a namespace where the command is to be instead; see process/init.hpp
+  int init = -1;       ///< and that process's pidfd
+  int terminals = -1;  ///< the file system that a terminal for it is made in; -1: that of /dev/ptmx
+  bool terminal_to_come = false;  ///< what argv runs makes the terminal the controlling one of a session of its own
   ResourceSetup resources = {};
 };
 
@@ -56,6 +58,7 @@ struct LaunchRequest {
   const Argv& command;
   const std::vector<std::string>& environment;
   const std::string& working_directory;
+  bool terminal = false;          ///< it gets one of its own
   ResourceLimits resources = {};  ///< for a command that is in no policy's hands but its own
 };
 

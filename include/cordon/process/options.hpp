@@ -61,11 +61,27 @@ struct Limits {
   std::chrono::milliseconds grace{3000};
 };
 
+/// How many characters a terminal shows.
+struct TerminalSize {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+  friend bool operator==(TerminalSize, TerminalSize) = default;
+};
+
 struct RunOptions {
   std::string working_directory = {};         ///< as spelled by the caller; empty: the workspace root
   std::vector<std::string> environment = {};  ///< "NAME=VALUE"; see make_environment
   std::vector<std::string> removed_env = {};  ///< names that this one leaves out, for the facts
   Input input = Input::none();
+  /// Gives the command a terminal of its own, of this size, as stdin, stdout and stderr and as the controlling terminal
+  /// of its session. Nothing of it leads to a terminal of the caller's.
+  ///
+  /// All output is Stream::out, as a screen would get it: lines end in \r\n, and what is typed is echoed, until the
+  /// command sets its terminal otherwise. The input is typed: a control character acts as its key does, a line of 4096
+  /// bytes or more is cut by the kernel, and the end of the input is the end-of-file key, which programs that read keys
+  /// take as they like. The terminal stays open after that; with Input::none nothing is typed. The environment is the
+  /// caller's business, with TERM in it.
+  std::optional<TerminalSize> terminal = {};
   std::size_t max_output = std::size_t{1} << 20;  ///< bytes kept per stream
   /// Where a stream of more than `max_output` bytes is copied to as a whole; nowhere when null.
   std::shared_ptr<const SpillDirectory> spill = {};

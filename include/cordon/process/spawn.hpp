@@ -9,6 +9,7 @@
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/os/linux/process.hpp>
+#include <cordon/os/linux/terminal.hpp>
 #include <cordon/process/child.hpp>
 #include <cordon/process/environment.hpp>
 #include <cordon/process/keeper.hpp>
@@ -83,20 +84,34 @@ template <class K>
     check(os::make_pipe<K>(pair), "making a pipe");
     return pair;
   };
-  os::FdPair<K> out = make_pipe();
-  os::FdPair<K> err = make_pipe();
+  const Input& input = child.options_.input;
+  os::FdPair<K> out;
+  os::FdPair<K> err;
   os::FdPair<K> in;
-  lift(out.write);
-  lift(err.write);
-  if (child.options_.input.piped()) {
-    in = make_pipe();
-    if (child.options_.input.content()) child.pending_input_ = *child.options_.input.content();
+  if (const auto& size = child.options_.terminal) {
+    os::Terminal<K> terminal;
+    check(os::make_terminal<K>(setup.terminals, terminal), "making a terminal");
+    check(os::set_terminal_size<K>(terminal.ours.get(), size->rows, size->columns), "making a terminal");
+    in.write = os::BasicFd<K>(check(os::duplicate_from<K>(terminal.ours.get(), 0), "duplicating a descriptor"));
+    out = {std::move(terminal.ours), std::move(terminal.theirs)};
+    lift(out.write);
   } else {
-    in.read = os::BasicFd<K>(check(os::open_file<K>("/dev/null", O_RDONLY), "opening /dev/null"));
+    out = make_pipe();
+    err = make_pipe();
+    lift(out.write);
+    lift(err.write);
+    if (input.piped())
+      in = make_pipe();
+    else
+      in.read = os::BasicFd<K>(check(os::open_file<K>("/dev/null", O_RDONLY), "opening /dev/null"));
+    lift(in.read);
+    for (const os::BasicFd<K>* ours : {&out.read, &err.read, &in.write})
+      if (*ours) check(os::set_nonblocking<K>(ours->get()), "setting a pipe non-blocking");
   }
-  lift(in.read);
-  for (const os::BasicFd<K>* ours : {&out.read, &err.read, &in.write})
-    if (*ours) check(os::set_nonblocking<K>(ours->get()), "setting a pipe non-blocking");
+  if (input.content()) child.give(*input.content());
+  const bool terminal = child.has_terminal();
+  const std::array<int, 3> first_three{terminal ? out.write.get() : in.read.get(), out.write.get(),
+                                       terminal ? out.write.get() : err.write.get()};
   os::FdPair<K> start;
   if (kept) {
     // Open in the child until execve, and nowhere else for long: its end tells that the child has started or failed.
@@ -127,8 +142,7 @@ template <class K>
     plan(Stage::limits, SYS_write, kept ? groups[i].get() : init_received + static_cast<int>(i), os::arg("0"), 1);
   if (kept) {
     int next = 0;
-    for (int source : {in.read.get(), out.write.get(), err.write.get()})
-      plan(Stage::descriptors, SYS_dup3, source, next++, 0);
+    for (int source : first_three) plan(Stage::descriptors, SYS_dup3, source, next++, 0);
     for (const auto& fd : extra) plan(Stage::descriptors, SYS_dup3, fd.get(), next++, 0);
     plan(Stage::descriptors, SYS_dup3, start.write.get(), start_fd, O_CLOEXEC);
     plan(Stage::descriptors, SYS_close_range, start_fd + 1, last_descriptor, 0);
@@ -138,8 +152,9 @@ template <class K>
         plan(Stage::signals, SYS_rt_sigaction, signal, os::arg(&default_action), 0, sizeof(std::uint64_t));
   }
   plan(Stage::session, SYS_setsid);
+  if (terminal && !setup.terminal_to_come) plan(Stage::session, SYS_ioctl, 0, TIOCSCTTY, 0);
   area.calls.insert(area.calls.end(), setup.confinement.begin(), setup.confinement.end());
-  if (!child.options_.input.piped()) {
+  if (!terminal && !input.piped()) {
     // Opened again in the view just made: through the caller's descriptor uid 0 could change the mode of the device.
     plan(Stage::descriptors, SYS_close, 0);
     plan(Stage::descriptors, SYS_openat, AT_FDCWD, os::arg("/dev/null"), O_RDONLY);
@@ -189,7 +204,7 @@ template <class K>
     child.keeper_ = os::BasicFd<K>(pidfd);
   } else {
     command.child.go = 0;
-    std::vector<int> given{in.read.get(), out.write.get(), err.write.get()};
+    std::vector<int> given(first_three.begin(), first_three.end());
     for (const auto& group : groups) given.push_back(group.get());
     check(os::send_order<K>(setup.channel, InitOrder{&command, 0}, given), "asking the init of the sandbox");
   }
@@ -246,18 +261,19 @@ template <class K>
 
 [[nodiscard]] inline std::unique_ptr<Launch> make_launch(const UnconfinedArgv& argv, const RunOptions& options,
                                                          const std::string& directory) {
-  return std::make_unique<DirectLaunch>(
-      LaunchRequest{argv.command(), options.environment, directory, argv.scope().resources});
+  return std::make_unique<DirectLaunch>(LaunchRequest{argv.command(), options.environment, directory,
+                                                      options.terminal.has_value(), argv.scope().resources});
 }
 
 template <ConfinedMode M>
 [[nodiscard]] std::unique_ptr<Launch> make_launch(const ConfinedArgv<M>& confined, const RunOptions& options,
                                                   const std::string& directory) {
+  const bool terminal = options.terminal.has_value();
   if (confined.launch() != nullptr)
-    return confined.launch()->prepare({confined.command(), options.environment, directory});
+    return confined.launch()->prepare({confined.command(), options.environment, directory, terminal});
   const Argv wrapped(confined.argv());
   return std::make_unique<DirectLaunch>(
-      LaunchRequest{wrapped, options.environment, directory, confined.policy().scope().resources});
+      LaunchRequest{wrapped, options.environment, directory, terminal, confined.policy().scope().resources});
 }
 
 template <ConfinedMode M>

@@ -9,7 +9,7 @@ namespace cordon::process {
 /// The step of a launch that a status record speaks about.
 enum class Stage : std::uint16_t {
   descriptors = 1,    ///< stdin, stdout, stderr and the closing of all others
-  session,            ///< setsid
+  session,            ///< setsid, and the controlling terminal
   signals,            ///< dispositions and mask
   working_directory,  ///< chdir
   runner,             ///< the runner ended before it came to the command

@@ -96,6 +96,12 @@ inline long require(long result, process::Stage stage, std::string what) {
   return failed < 0 ? failed : ruleset.release();
 }
 
+/// Makes stdin the controlling terminal of a session that begins here.
+inline void take_terminal() {
+  require(K::call(SYS_setsid), process::Stage::session, "a session of its own");
+  require(K::call(SYS_ioctl, 0, TIOCSCTTY, 0), process::Stage::session, "the terminal of the session");
+}
+
 /// Restricts this process inside bubblewrap.
 inline void restrict_guard(const Words& words) {
   using process::Stage;
@@ -112,6 +118,11 @@ inline void restrict_guard(const Words& words) {
     made = ruleset_beside_mounts(writable, abi);
   }
   const os::Fd ruleset(require(made, Stage::landlock, "making the rules"));
+  if (!words.one("--terminal").empty()) {
+    namespace ll = os::landlock;
+    const std::uint64_t rights = (ll::write_file | ll::ioctl_dev) & ll::known_rights(abi);
+    require(ll::grant<K>(ruleset.get(), "/proc/self/fd/0", rights), Stage::landlock, "the command's own terminal");
+  }
   require(K::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Stage::privileges, "no_new_privs");
   require(os::landlock::restrict_self<K>(ruleset.get()), Stage::landlock, "applying the rules");
   require(K::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, os::arg(&os::refused_calls)), Stage::privileges,
@@ -169,6 +180,7 @@ inline void limit(const process::ResourceSetup& setup) {
   const auto environment = environment_fd >= 0 ? texts_from(environment_fd) : ambient_environment();
   require(K::call(SYS_close_range, 3, std::numeric_limits<int>::max(), close_on_exec_range), Stage::descriptors,
           "closing descriptors");
+  if (!words.one("--terminal").empty()) take_terminal();
   restrict_guard(words);
   limit({words.limits(), true, 1, 0, false});
   execute(words.command, environment, status);
@@ -283,9 +295,9 @@ struct PolicyWords {
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 13> options{
+  static constexpr std::array<std::string_view, 14> options{
       "--identity", "--layers",        "--binary",      "--mode",           "--workspace", "--write", "--protect",
-      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd", "--limit"};
+      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd", "--limit", "--terminal"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {
