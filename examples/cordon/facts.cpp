@@ -75,7 +75,8 @@ Json blank_facts() {
           {"outlived", 0},
           {"best_effort_protected", Json::array()},
           {"shared_temp", Json::array()},
-          {"limits", Json::object()}};
+          {"limits", Json::object()},
+          {"terminal", nullptr}};
 }
 
 void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
@@ -103,6 +104,7 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["elapsed_ms"] = std::chrono::duration<double, std::milli>(result.elapsed).count();
   facts["tree"] = name(result.tree);
   facts["outlived"] = result.outlived;
+  if (result.terminal) facts["terminal"] = {{"rows", result.terminal->rows}, {"columns", result.terminal->columns}};
   facts["denied"] = result.denied();
   for (const cordon::Denial& denial : result.denials) {
     const auto text_or_null = [](const std::string& text) {

@@ -81,6 +81,8 @@ int main_or_throw(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   run_command.add_option("--stdin", run.input, "none, inherit or a file, which is copied")->capture_default_str();
+  run_command.add_option("--terminal", run.terminal,
+                         "give the command a terminal of its own: ROWSxCOLUMNS, or auto to be as large as this one");
   run_command.add_option("--inherit-env", run.inherit_env, "all, core or none")->capture_default_str();
   run_command.add_option("--env", run.env, "NAME=VALUE, set as given")->expected(1)->take_all();
   run_command

@@ -2,6 +2,8 @@
 #include "run.hpp"
 
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,6 +28,7 @@ namespace {
 
 namespace os = cordon::os;
 using cordon::process::Stream;
+using cordon::process::TerminalSize;
 
 cordon::process::Inherit parse_inherit(const std::string& text) {
   using cordon::process::Inherit;
@@ -74,6 +77,58 @@ cordon::process::Input open_input(const std::string& spelled, os::Fd& file) {
   if (fd < 0) throw Failure("USAGE", "--stdin " + spelled + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
   file = os::Fd(fd);
   return cordon::process::Input::copy_of(file.get());
+}
+
+/// The size of the terminal that this program was started on, if any.
+std::optional<TerminalSize> screen_size() {
+  for (const int fd : {0, 1, 2})
+    if (winsize size{}; ::ioctl(fd, TIOCGWINSZ, &size) == 0) return TerminalSize{size.ws_row, size.ws_col};
+  return std::nullopt;
+}
+
+TerminalSize parse_terminal(const std::string& text) {
+  TerminalSize size = screen_size().value_or(TerminalSize{});
+  if (text == "auto") return size;
+  const char* const end = text.data() + text.size();
+  const auto rows = std::from_chars(text.data(), end, size.rows);
+  if (rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x') {
+    const auto columns = std::from_chars(rows.ptr + 1, end, size.columns);
+    if (columns.ec == std::errc() && columns.ptr == end && size.rows != 0 && size.columns != 0) return size;
+  }
+  throw Failure("USAGE", "--terminal takes auto or ROWSxCOLUMNS, such as 24x80, not '" + text + "'");
+}
+
+/// While it lives every key of our own terminal is handed on as it is, for the command's terminal to make sense of.
+class RawKeyboard {
+ public:
+  explicit RawKeyboard(bool wanted) {
+    if (!wanted || ::tcgetattr(0, &before_) != 0) return;
+    termios raw = before_;
+    ::cfmakeraw(&raw);
+    changed_ = ::tcsetattr(0, TCSANOW, &raw) == 0;
+  }
+  ~RawKeyboard() {
+    if (changed_) ::tcsetattr(0, TCSANOW, &before_);
+  }
+  RawKeyboard(const RawKeyboard&) = delete;
+  RawKeyboard& operator=(const RawKeyboard&) = delete;
+
+ private:
+  termios before_{};
+  bool changed_ = false;
+};
+
+/// Waits for a command whose terminal is to be as large as ours. Looked at, since the thread that waits is the only one
+/// that may resize it, and SIGWINCH would not end its wait.
+cordon::RunResult follow_screen(cordon::Running running) {
+  auto size = running.facts().terminal;
+  while (true) {
+    if (auto result = running.wait_for(std::chrono::milliseconds(100))) return *std::move(result);
+    if (const auto now = screen_size(); now && now != size) {
+      size = now;
+      running.resize(*now);
+    }
+  }
 }
 
 cordon::process::ChildEnvironment environment_for(const RunArguments& arguments, bool confined) {
@@ -128,7 +183,7 @@ class CancelOnSignal {
   CancelOnSignal() {
     sigset_t set;
     ::sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, number);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set, number);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     waiter_ = std::jthread([this, set](const std::stop_token& done) {
       int number = 0;
@@ -156,13 +211,18 @@ class CancelOnSignal {
 
 template <class Rule, class Backend>
 cordon::RunResult run_with(Backend backend, const cordon::ExecutionPolicy& policy, const cordon::Argv& command,
-                           cordon::process::RunOptions options) {
+                           cordon::process::RunOptions options, bool follows_screen) {
   cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
-        return harness.run(cordon::UnconfinedArgv(full_access, command), std::move(options));
+        cordon::UnconfinedArgv unconfined(full_access, command);
+        return follows_screen ? follow_screen(harness.start(std::move(unconfined), std::move(options)))
+                              : harness.run(std::move(unconfined), std::move(options));
       },
-      [&](const auto& confined) { return harness.run(confined, command, std::move(options)); });
+      [&](const auto& confined) {
+        return follows_screen ? follow_screen(harness.start(confined, command, std::move(options)))
+                              : harness.run(confined, command, std::move(options));
+      });
 }
 
 using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
@@ -171,7 +231,7 @@ template <class Rule>
 cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
                             const cordon::Argv& command, cordon::process::RunOptions options) {
   const auto with = [&](auto backend) {
-    return run_with<Rule>(std::move(backend), policy, command, std::move(options));
+    return run_with<Rule>(std::move(backend), policy, command, std::move(options), arguments.terminal == "auto");
   };
   const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
   if (arguments.backend == "auto") {
@@ -283,6 +343,7 @@ int run(const RunArguments& arguments) {
     options.environment = std::move(environment.entries);
     options.removed_env = std::move(environment.removed);
     options.input = open_input(arguments.input, input);
+    if (arguments.terminal) options.terminal = parse_terminal(*arguments.terminal);
     options.max_output = arguments.max_output;
     options.max_spill = arguments.max_spill;
     options.limits.output = arguments.output_limit;
@@ -291,7 +352,10 @@ int run(const RunArguments& arguments) {
     options.limits.grace = seconds("--grace", arguments.grace, true);
     options.limits.stop = cancel.token();
     if (!arguments.capture) options.on_output = pass_through;
-    const cordon::RunResult result = run_command(arguments, policy, command, std::move(options));
+    const cordon::RunResult result = [&] {
+      const RawKeyboard raw(arguments.terminal && arguments.input == "inherit");
+      return run_command(arguments, policy, command, std::move(options));
+    }();
     add_result(facts, result, arguments.capture);
     return exit_status(file, facts, result, command.program(), cancel.number());
   } catch (const cordon::SandboxUnavailableError& error) {

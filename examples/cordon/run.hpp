@@ -30,6 +30,7 @@ struct RunArguments {
   std::uint64_t max_spill = std::uint64_t{64} << 20;
   std::vector<std::string> limits;
   std::string input = "none";
+  std::optional<std::string> terminal;
   std::string inherit_env = "core";
   std::vector<std::string> env;
   std::string json;

@@ -66,7 +66,9 @@ TEMPLATE_LIST_TEST_CASE("The keys of a terminal are for the command, and a new s
   const Place place;
   if (!usable<TestType>(place)) return;
   SECTION("a command that is interrupted") {
-    cordon::Running running = start<TestType>(place, Shown(), cordon::Argv{"sleep", "60"});
+    const Shown shown;
+    cordon::Running running = start<TestType>(place, shown, cordon::shell("echo up; exec sleep 60"));
+    CHECK(shown.wait(running, "up"));
     running.type("\x03");
     CHECK(running.wait().ending == CommandEnding(Signalled{SIGINT}));
   }
@@ -103,8 +105,10 @@ TEMPLATE_LIST_TEST_CASE("Programs that want a terminal find one: job control, py
     while (who_run(token).empty() && !running.wait_for(std::chrono::milliseconds(10))) continue;
     running.type("\x1a");
     CHECK(shown.wait(running, "Stopped"));
-    running.type("kill -9 %1; wait; exit 7\n");
-    CHECK(running.wait().ending == CommandEnding(Exited{7}));
+    running.type("kill -9 %1\nexit 7\nexit 7\n");
+    const auto result = running.wait();
+    INFO(shown.text());
+    CHECK(result.ending == CommandEnding(Exited{7}));
     CHECK_FALSE(shown.has("no job control"));
     CHECK_FALSE(shown.has("cannot set terminal process group"));
   }

@@ -39,11 +39,11 @@ struct FakeKernel {
   __attribute__((no_sanitize("address", "undefined", "thread"))) static long call(long number, long a = 0, long b = 0,
                                                                                   long c = 0, long d = 0, long e = 0,
                                                                                   long f = 0) noexcept {
-    const bool setting_up = number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat ||
-                            number == SYS_fcntl || number == SYS_dup3 ||
-                            (number == SYS_close_range && b == std::numeric_limits<int>::max()) ||
-                            number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl ||
-                            number == SYS_chdir || number == SYS_sendmsg || number == SYS_recvmsg;
+    const bool setting_up =
+        number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat || number == SYS_fcntl ||
+        number == SYS_dup3 || (number == SYS_close_range && b == std::numeric_limits<int>::max()) ||
+        number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl || number == SYS_chdir ||
+        number == SYS_sendmsg || number == SYS_recvmsg || number == SYS_ioctl;
     if (setting_up && refuses(number)) {
       if (started && !cloned) {
         // The command is running: give it the time that a slow machine would.
@@ -124,15 +124,17 @@ process::BasicChild<FakeKernel> start(const cordon::Argv& command, RunOptions op
 }
 
 /// The words that name the step which a system call belongs to.
-/// `cloned`: the call was made by the child.
-std::string step_of(long number, bool cloned) {
+/// `cloned`: the call was made by the child. `terminal`: of a command with one of its own.
+std::string step_of(long number, bool cloned, bool terminal) {
   switch (number) {
     case SYS_pipe2:
       return "making a pipe";
     case SYS_eventfd2:
       return "making an event descriptor";
     case SYS_openat:
-      return cloned ? "descriptors" : "opening /dev/null";
+      return cloned ? "descriptors" : terminal ? "making a terminal" : "opening /dev/null";
+    case SYS_ioctl:
+      return cloned ? "session" : "making a terminal";
     case SYS_clone:
       return "clone";
     case SYS_dup3:
@@ -150,8 +152,9 @@ std::string step_of(long number, bool cloned) {
   }
 }
 
-RunOptions options(bool piped) {
+RunOptions options(bool piped, bool terminal) {
   RunOptions result;
+  if (terminal) result.terminal.emplace();
   if (piped) result.input = process::Input::bytes("input");
   return result;
 }
@@ -161,6 +164,7 @@ RunOptions options(bool piped) {
 TEST_CASE(
     "T-SPN-09: a launch that is refused any one step throws, names the step, runs nothing, and leaves nothing behind") {
   const bool piped = GENERATE(false, true);
+  const bool terminal = GENERATE(false, true);
   const support::TempDirectory directory;
   const std::string marker = directory.path() + "/marker";
   const cordon::Argv command({"/bin/sh", "-c", "echo ran >" + marker});
@@ -171,7 +175,7 @@ TEST_CASE(
     FakeKernel::reset(at);
     std::string message;
     try {
-      auto child = start(command, options(piped));
+      auto child = start(command, options(piped, terminal));
       if (FakeKernel::refused == -1) {
         CHECK(support::exited_with(child.wait(), 0));
         CHECK(support::exists(marker));
@@ -185,14 +189,16 @@ TEST_CASE(
     INFO("refused: call " << at << ", system call " << FakeKernel::refused << ": " << message);
     CHECK(message.find(cordon::detail::error_text(EMFILE)) != std::string::npos);
     const bool keepers_own = message.find("clone: ") != std::string::npos && FakeKernel::cloned;
-    CHECK((keepers_own || message.find(step_of(FakeKernel::refused, FakeKernel::cloned)) != std::string::npos));
+    CHECK(
+        (keepers_own || message.find(step_of(FakeKernel::refused, FakeKernel::cloned, terminal)) != std::string::npos));
     CHECK_FALSE(support::exists(marker));
     CHECK(support::open_descriptors() == descriptors);
     CHECK(support::no_child_is_left());
     std::filesystem::remove(marker);
   }
   FakeKernel::reset(0);
-  // 3 or 4 pipes and their copies, the clone, 5 descriptors, the session, 62 signal actions, the directory.
+  // 3 or 4 pipes, or a terminal and one pipe, and their copies, the clone, 5 descriptors, the session, 62 signal
+  // actions, the directory.
   CHECK(refusals > 75);
 }
 
@@ -248,6 +254,7 @@ TEST_CASE("A confinement step that is refused fails the sandbox: the command doe
 
 TEST_CASE("A launch into a namespace that is refused any one step runs nothing, and leaves nothing behind") {
   using namespace cordon::in_process;
+  const bool terminal = GENERATE(false, true);
   const support::TempDirectory directory;
   Job job;
   job.layers = {.mounts = true, .landlock = Machine::here().landlock_abi > 0};
@@ -270,7 +277,7 @@ TEST_CASE("A launch into a namespace that is refused any one step runs nothing, 
     std::string message;
     bool refused = true;
     try {
-      auto child = process::detail::launch_command<FakeKernel>(std::move(launch), {});
+      auto child = process::detail::launch_command<FakeKernel>(std::move(launch), options(false, terminal));
       if (FakeKernel::refused == -1) {
         CHECK(support::exited_with(child.wait(), 0));
         CHECK(support::exists(marker));

@@ -254,8 +254,10 @@ TEST_CASE("A shell on its own terminal has job control") {
   while (who_run(token).empty() && !child.wait_for(10ms)) continue;
   child.type("\x1a");
   CHECK(shown.wait(child, "Stopped"));
-  child.type("kill -9 %1; wait; exit 7\n");
-  CHECK(support::exited_with(child.wait(), 7));
+  child.type("kill -9 %1\nexit 7\nexit 7\n");
+  const Completed done = child.wait();
+  INFO(shown.text());
+  CHECK(support::exited_with(done, 7));
   CHECK_FALSE(shown.has("no job control"));
 }
 
