@@ -166,3 +166,19 @@ TEMPLATE_LIST_TEST_CASE("A command can't take the terminals from the next one", 
   CHECK(result.out.text().ends_with("\r\n666\r\n"));
   CHECK(run<TestType>(place, "exit 4").ending == CommandEnding(Exited{4}));
 }
+
+TEST_CASE("Bubblewrap without a guard gives a command a terminal of its own, too", "[terminal]") {
+  const Place place;
+  if (!usable<Under<cordon::Bubblewrap, cordon::ReadOnly>>(place)) return;
+  const auto run_without_guard = [&](std::vector<std::string> command) {
+    command.insert(command.begin(),
+                   {program("cordon_without_runner"), "read-only", place.workspace(), "--terminal", "--"});
+    return run_plainly(command);
+  };
+  const Attempt attempt =
+      run_without_guard({"/bin/sh", "-c", "test -t 0 && echo by-name >/dev/tty && echo two | tee /dev/stderr; exit 6"});
+  INFO(attempt.out);
+  CHECK(attempt.status == 6);
+  CHECK(attempt.out.ends_with("\nby-name\r\ntwo\r\ntwo\r\n"));
+  CHECK(run_without_guard({"/nonexistent/program"}).out.ends_with("not executable: 2\n"));
+}

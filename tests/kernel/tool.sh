@@ -389,6 +389,65 @@ for backend in auto layered mount-namespace landlock bubblewrap; do
   done
 done
 
+# --- a terminal of the command's own
+in_workspace -- true
+check 'without --terminal: facts' says '"terminal":null'
+for backend in layered mount-namespace landlock bubblewrap; do
+  in_workspace --backend $backend --partial accept --terminal 12x34 -- sh -c 'test -t 0 && test -t 1 && test -t 2 && stty size && echo error >&2'
+  equal "$backend: --terminal" $'12 34\r\nerror\r' "$out"
+  check "$backend: --terminal: facts" grep -qE '"terminal":\{("rows":12,"columns":34|"columns":34,"rows":12)\}' "$facts"
+done
+in_workspace --mode danger-full-access --terminal auto --stdin "$workspace/mine" -- cat
+equal '--terminal auto, input from a file' $'mine\r\nmine\r' "$out"
+for bad in '' big 80 80x x80 0x80 80x0 24x-1 24x99999 24x80x2; do
+  refused "--terminal '$bad'" USAGE --workspace "$workspace" --terminal "$bad" -- "${mark[@]}"
+done
+if command -v python3 >/dev/null; then
+  # Somebody at a terminal: keys go through raw, the size is followed, and afterwards all is as it was.
+  said=$(python3 - "$cordon" "$workspace" <<'END'
+import fcntl, os, pty, select, signal, struct, sys, termios, time
+def attempt(script, meet):
+    ours, theirs = pty.openpty()
+    size(ours, 31, 41)
+    before = termios.tcgetattr(theirs)
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+        for fd in 0, 1, 2: os.dup2(theirs, fd)
+        os.execv(sys.argv[1], [sys.argv[1], "run", "--workspace", sys.argv[2], "--terminal", "auto", "--stdin", "inherit", "--", "sh", "-c", script])
+    shown = b""
+    def until(text):
+        nonlocal shown
+        end = time.time() + 15
+        while text not in shown and time.time() < end:
+            if select.select([ours], [], [], 0.1)[0]: shown += os.read(ours, 4096)
+        return text in shown
+    meet(pid, ours, theirs, until)
+    status = os.waitpid(pid, 0)[1]
+    print(os.waitstatus_to_exitcode(status), termios.tcgetattr(theirs) == before)
+    os.close(theirs); os.close(ours)
+def size(fd, rows, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+def keys(pid, ours, theirs, until):
+    print(until(b"up"), bool(termios.tcgetattr(theirs)[3] & termios.ICANON))
+    size(ours, 32, 42)
+    print(until(b"32 42"))
+    os.write(ours, b"\x03")
+    print(until(b"caught"))
+    os.write(ours, b"end\n")
+def told(number):
+    def meet(pid, ours, theirs, until):
+        until(b"up"); os.kill(pid, number)
+    return meet
+attempt('trap "echo caught" INT; trap "stty size" WINCH; echo up; while ! read -r word; do :; done; exit 9', keys)
+for number in signal.SIGTERM, signal.SIGQUIT:
+    attempt("echo up; sleep 60", told(number))
+END
+  )
+  equal 'at a terminal: keys, size, interrupt, and its modes afterwards' $'True False\nTrue\nTrue\n9 True\n143 True\n131 True' "$said"
+fi
+
 # --- an exit status alone proves nothing, and a login that was refused is no file
 for backend in layered landlock bubblewrap; do
   for script in 'grep zzz /etc/passwd' 'exit 1' 'exit 2' 'exit 126' 'exit 127' 'echo "git@host: Permission denied (publickey)." >&2; exit 255'; do
