@@ -147,6 +147,12 @@ TEMPLATE_LIST_TEST_CASE("A command has no descriptor but its terminal, and leave
   const Place place;
   if (!usable<TestType>(place)) return;
   CHECK(start<TestType>(place, Shown(), payload("inherited-descriptors")).wait().ending == CommandEnding(Exited{1}));
+  {
+    const cordon::Running running = start<TestType>(place, Shown(), cordon::Argv{"sleep", "60"});
+    const support::OpenTerminals open;
+    CHECK(open.all >= 2);
+    CHECK(open.inherited == 0);
+  }
   const auto descriptors = support::open_descriptors();
   const std::string token = unique_sleep();
   for (int i = 0; i != 5; ++i) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cordon/process/options.hpp>
 #include <memory>
@@ -9,6 +12,21 @@
 #include <utility>
 
 namespace support {
+
+/// How many descriptors of terminals this program has, and how many of them a program that it starts would inherit.
+/// Without its own standard streams.
+struct OpenTerminals {
+  int all = 0;
+  int inherited = 0;
+
+  OpenTerminals() {
+    for (int fd = 3; fd != 256; ++fd) {
+      if (::isatty(fd) != 1) continue;
+      ++all;
+      if ((::fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0) ++inherited;
+    }
+  }
+};
 
 /// What a command showed on its own terminal so far.
 class Shown {
