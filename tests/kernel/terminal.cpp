@@ -186,5 +186,5 @@ TEST_CASE("Bubblewrap without a guard gives a command a terminal of its own, too
   INFO(attempt.out);
   CHECK(attempt.status == 6);
   CHECK(attempt.out.ends_with("\nby-name\r\ntwo\r\ntwo\r\n"));
-  CHECK(run_without_guard({"/nonexistent/program"}).out.ends_with("not executable: 2\n"));
+  CHECK(run_without_guard({"/nonexistent/program"}).out.find("not executable: 2\n") != std::string::npos);
 }

@@ -20,7 +20,7 @@ struct OpenTerminals {
   int inherited = 0;
 
   OpenTerminals() {
-    for (int fd = 3; fd != 256; ++fd) {
+    for (int fd = 3; fd != 4096; ++fd) {
       if (::isatty(fd) != 1) continue;
       ++all;
       if ((::fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0) ++inherited;
