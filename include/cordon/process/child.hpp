@@ -128,8 +128,8 @@ class BasicChild {
 
   /// Types into the command's terminal, behind whatever of its input has not been typed by then. Done by whoever waits,
   /// as fast as the command reads; what it does not read is held here, however much that is. A key for a signal is for
-  /// what is in the foreground then: inside bubblewrap that may be nothing yet, and the key is lost. Without effect when
-  /// the command has ended. Throws SpawnError when it has no terminal.
+  /// what is in the foreground then: inside bubblewrap that may be nothing yet, and the key is lost. Without effect
+  /// when the command has ended. Throws SpawnError when it has no terminal.
   void type(std::string_view keys) {
     detail::require_terminal(has_terminal());
     if (in_pipe_) pending_input_ += keys;
