@@ -53,13 +53,14 @@ LimitedBy expected(Resource resource, const char* controller) {
   return own_users ? LimitedBy::rlimit : LimitedBy::rlimit_of_user;
 }
 
-/// Directories that cordon made for control groups and that are still there.
+/// Directories that cordon made for control groups of this program and that are still there.
 std::size_t groups_left() {
+  const std::string ours = "cordon-" + std::to_string(::getpid()) + "-";
   std::size_t count = 0;
   std::error_code ignored;
   for (std::filesystem::recursive_directory_iterator entry("/sys/fs/cgroup", ignored), end; entry != end;
        entry.increment(ignored))
-    if (entry->path().filename().string().starts_with("cordon-")) ++count;
+    if (entry->path().filename().string().starts_with(ours)) ++count;
   return count;
 }
 

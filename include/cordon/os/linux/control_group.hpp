@@ -134,7 +134,9 @@ class ControlGroup {
 
  private:
   explicit ControlGroup(const detail::GroupParent& parent)
-      : directory_(parent.directory + "/cordon-" + random_name<Kernel>()), unified_(parent.unified) {
+      : directory_(parent.directory + "/cordon-" + std::to_string(Kernel::call(SYS_getpid)) + "-" +
+                   random_name<Kernel>()),
+        unified_(parent.unified) {
     if (make_directory(directory_) < 0) return;
     processes_ = Fd(open_file<Kernel>((directory_ + "/cgroup.procs").c_str(), O_WRONLY));
     if (!processes_) remove_directory(directory_);
