@@ -116,19 +116,15 @@ class Running {
       if (!failure->detail.empty()) message += ". Runner failure: " + failure->detail;
       throw SandboxUnavailableError(message, *failure);
     }
-    const auto command_ending = [](const auto& ending) -> CommandEnding {
-      if constexpr (std::is_same_v<std::decay_t<decltype(ending)>, RunnerFailure>)
-        return process::NotExecutable{ending.error};  // without a runner there is none
-      else
-        return ending;
-    };
-    RunResult result{facts_,
-                     std::visit(command_ending, done.ending),
-                     std::move(done.out),
-                     std::move(done.err),
-                     done.elapsed,
-                     done.tree,
-                     done.outlived};
+    CommandEnding command_ending = process::NotExecutable{failure != nullptr ? failure->error : 0};
+    std::visit(
+        [&](const auto& ending) {
+          // Without a runner there is none that failed.
+          if constexpr (!std::is_same_v<std::decay_t<decltype(ending)>, RunnerFailure>) command_ending = ending;
+        },
+        done.ending);
+    RunResult result{facts_,       command_ending, std::move(done.out), std::move(done.err),
+                     done.elapsed, done.tree,      done.outlived};
     const auto* exited = std::get_if<process::Exited>(&result.ending);
     if (exited != nullptr && exited->code != 0 && facts_.mode.confined())
       result.denials = infer_denials((facts_.terminal ? result.out : result.err).text(), context_);

@@ -222,3 +222,52 @@ TEMPLATE_LIST_TEST_CASE("A command can't leave its control group", "[limits]", C
   CHECK(done.out.text().find("moved") == std::string::npos);
   CHECK(done.out.text().substr(0, 1) != "0");
 }
+
+TEMPLATE_LIST_TEST_CASE("A control group that a process can be started in from outside can't be entered so", "[limits]",
+                        Confinements) {
+  const Place place;
+  if (!usable<TestType>(place) || !Facts<TestType>::guards_first_process()) return;
+  for (const char* group : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"})
+    if (exists(std::string(group) + "/cgroup.procs"))
+      CHECK(run_under<TestType>(place, payload("start-in-group", {group})).status == 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("Where every file may be written no control group is said to hold", "[limits]", Writing) {
+  if (!is_root()) return;
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  cordon::PolicyRequest request;
+  request.workspace_root = place.workspace();
+  request.write = {"/"};
+  request.allow_broad_root = true;
+  request.resources = {.processes = 50, .memory = 64 * mebibyte};
+  const auto done =
+      harness<TestType>().run(support::policy<cordon::WorkspaceWrite>(request), cordon::shell("true"), plain_options());
+  REQUIRE(done.limits.size() == 2);
+  for (const AppliedLimit& limit : done.limits) CHECK(limit.by == LimitedBy::nothing);
+}
+
+TEMPLATE_LIST_TEST_CASE("A command sets limits of its own, but of no process that keeps it", "[limits]", Confinements) {
+  const Place place;
+  if (!usable<TestType>(place) || !Facts<TestType>::guards_first_process()) return;
+  CHECK(run_under<TestType>(place, payload("limit-process", {"0"})).succeeded());
+  const std::string mine = std::to_string(::getpid());
+  const auto try_all =
+      cordon::Argv({"/bin/sh", "-c", "for pid in 1 $PPID \"$2\"; do \"$1\" limit-process $pid && exit 0; done; exit 1",
+                    "sh", program("cordon_payload"), mine});
+  const Attempt attempt = run_under<TestType>(place, try_all);
+  INFO(attempt.out << attempt.err);
+  CHECK(attempt.status == 1);
+  CHECK(run_under<TestType>(place, cordon::shell("exit 0")).succeeded());
+}
+
+TEMPLATE_LIST_TEST_CASE("The next command finds no memory that the last one left", "[limits]", Confinements) {
+  if (landlock_alone<TestType>) return;  // it shares them with the user, as the security model says
+  const Place place;
+  if (!usable<TestType>(place)) return;
+  for (int i = 0; i != 3; ++i) {
+    CHECK(run_under<TestType>(place, payload("count-ipc")).out == "0");
+    CHECK(run_under<TestType>(place, payload("leave-ipc")).succeeded());
+  }
+  CHECK(run_under<TestType>(place, payload("count-ipc")).out == "0");
+}

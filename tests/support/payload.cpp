@@ -14,11 +14,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -744,6 +749,68 @@ int processes(const Arguments& a) {
   return 0;
 }
 
+/// PID: a process whose limits we would set; 0: ourselves, which is our business.
+int limit_process(const Arguments& a) {
+  const pid_t pid = number(a.at(0));
+  struct rlimit64 limit {};
+  if (::prlimit64(pid, RLIMIT_NOFILE, nullptr, &limit) != 0) return lost("prlimit to read");
+  if (limit.rlim_cur > 8) --limit.rlim_cur;
+  if (::prlimit64(pid, RLIMIT_NOFILE, &limit, nullptr) == 0) return won("prlimit");
+#if defined(__x86_64__)
+  const int error = errno;
+  constexpr long x32 = 0x40000000L + SYS_prlimit64;
+  if (::syscall(x32, pid, RLIMIT_NOFILE, &limit, nullptr) == 0) return won("prlimit of x32");
+  // In the lowest 4 GiB, where the 32-bit table can be given it.
+  void* const low = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  if (low != MAP_FAILED) {
+    std::memcpy(low, &limit, sizeof limit);
+    long result = 340;
+    asm volatile("int $0x80"
+                 : "+a"(result)
+                 : "b"(static_cast<long>(pid)), "c"(static_cast<long>(RLIMIT_NOFILE)), "d"(low), "S"(0L)
+                 : "memory", "r8", "r9", "r10", "r11");
+    if (result == 0) return won("prlimit of i386");
+  }
+  errno = error;
+#endif
+  return lost("prlimit");
+}
+
+/// DIRECTORY: a control group that we would start a process in.
+int start_in_group(const Arguments& a) {
+  const int group = ::open(a.at(0).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (group < 0) return impossible("no such group");
+  struct {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
+        cgroup;
+  } arguments{};
+  arguments.flags = 0x200000000ULL;  // CLONE_INTO_CGROUP
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(group);
+  const long made = ::syscall(435, &arguments, sizeof arguments);
+  if (made == 0) ::_exit(0);
+  return made > 0 ? won("clone3 into the group") : lost("clone3 into the group");
+}
+
+/// Leaves shared memory, semaphores and a message queue behind.
+int leave_ipc(const Arguments&) {
+  const bool all = ::shmget(IPC_PRIVATE, 1 << 20, 0600) >= 0 && ::semget(IPC_PRIVATE, 1, 0600) >= 0 &&
+                   ::msgget(IPC_PRIVATE, 0600) >= 0;
+  return all ? won("left them") : lost("making them");
+}
+
+/// Says how many sets of shared memory, semaphores and messages there are.
+int count_ipc(const Arguments&) {
+  shm_info memory{};
+  seminfo semaphores{};
+  msginfo messages{};
+  ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&memory));
+  ::semctl(0, 0, SEM_INFO, &semaphores);
+  ::msgctl(0, MSG_INFO, reinterpret_cast<msqid_ds*>(&messages));
+  std::printf("%d", memory.used_ids + semaphores.semusz + messages.msgpool);
+  return 0;
+}
+
 /// A fork bomb that gives up after some thousand tries, so that it does no harm where nothing holds it.
 int bomb(const Arguments&) {
   void* const shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -1065,6 +1132,10 @@ const std::map<std::string, Attack> attacks{
     {"leave-sibling", leave_sibling},
     {"processes", processes},
     {"bomb", bomb},
+    {"limit-process", limit_process},
+    {"start-in-group", start_in_group},
+    {"leave-ipc", leave_ipc},
+    {"count-ipc", count_ipc},
     {"memory", memory},
     {"become-by-setuid", become_by_setuid},
     {"sleep", sleep_on_input},

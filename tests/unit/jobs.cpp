@@ -91,6 +91,20 @@ TEST_CASE("T-EXE-11: what a late reader lost is in a file that it is told of, wh
   CHECK(late.err.spill.empty());
 }
 
+TEST_CASE("T-EXE-11: a file that is gone with its command is not named") {
+  RunOptions options = options_with_path();
+  options.max_output = 1000;
+  options.spill = std::make_shared<const cordon::process::SpillDirectory>();
+  int pieces = 0;
+  options.on_output = [&](cordon::process::Stream, std::string_view) {
+    if (++pieces == 2) throw std::runtime_error("enough");
+  };
+  Jobs jobs;
+  Job job = jobs.keep(start("seq 1000; sleep 0.2; seq 1000; sleep 9", options));
+  CHECK_THROWS_AS((void)job.wait(), std::runtime_error);
+  CHECK(job.read().out.spill.empty());
+}
+
 TEST_CASE("What a command wrote before it was kept can be read, once") {
   Jobs jobs;
   Running running = start("echo early; sleep 0.3; echo late");

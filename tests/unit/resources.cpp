@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cordon/process/resources.hpp>
@@ -73,4 +74,38 @@ TEST_CASE("Full access has the limits of its policy too, and says which") {
       },
       [](const auto&) -> cordon::process::Completed { throw std::logic_error("another mode"); });
   CHECK(done.out.text() == "50\n4\n");
+}
+
+TEST_CASE("The largest limits stay the largest, whatever is counted beside the command") {
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  const ResourceSetup setup{
+      .limits = {.cpu_seconds = most, .processes = most}, .own_user_namespace = true, .counted_by_rlimit = 1};
+  for (const auto& limit : process_limits(setup, false)) {
+    CHECK(limit.soft == own(limit.resource));
+    CHECK(limit.hard >= limit.soft);
+  }
+}
+
+TEST_CASE("A control group that the command may write is none that holds it") {
+  const cordon::process::detail::LimitedResources limited(
+      ResourceSetup{.limits = {.processes = 50, .memory = 1U << 30U}, .writes_groups = true});
+  CHECK(limited.groups().empty());
+  for (const AppliedLimit& limit : limited.applied()) CHECK(limit.by != LimitedBy::control_group);
+}
+
+TEST_CASE("Without descriptors it is not said that nothing holds a limit") {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    try {
+      const cordon::process::detail::LimitedResources limited(ResourceSetup{.limits = {.memory = 1U << 30U}});
+      ::_exit(1);
+    } catch (const cordon::SpawnError& error) {
+      ::_exit(error.error() == EMFILE ? 0 : 2);
+    }
+  }
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  CHECK(status == 0);
 }

@@ -227,7 +227,10 @@ class Launch final : public process::Launch {
     setup_.terminal_to_come = job_.guarded;
     setup_.confinement = before_exec(job_);
     // bubblewrap is two processes itself; the one in the sandbox is in the command's user namespace.
-    setup_.resources = {job_.scope.resources, job_.guarded, 1, 2, job_.guarded};
+    os::FileFacts binary;
+    const bool own_users = job_.guarded && os::stat_path(job_.binary, binary) == 0 && (binary.mode & S_ISUID) == 0;
+    setup_.resources = {
+        job_.scope.resources, own_users, 1, 2, job_.guarded, writes_everything(job_.scope, job_.writable)};
     for (const auto& fd : far_) setup_.descriptors.push_back(fd.get());
   }
 

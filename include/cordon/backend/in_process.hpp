@@ -251,7 +251,8 @@ class Writer {
     set_capabilities(kept, kept);
   }
 
-  /// Refuses what no other step takes away; see os/linux/refused_calls.hpp. After no_new_privs.
+  /// Refuses what no other step takes away; see os/linux/refused_calls.hpp. After no_new_privs, or with all
+  /// capabilities.
   void refuse_calls() {
     steps_.call(process::Stage::privileges, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
                 os::arg(&os::refused_calls));
@@ -467,6 +468,7 @@ class InitLaunch final : public process::Launch {
     writer.forbid_mounts();
     // Once and for all: what a command inherits costs it nothing, and its end leaves nothing to be cleaned up. What
     // keeps it out of its init is the capabilities that only the init has.
+    writer.refuse_calls();
     if (ruleset >= 0) {
       writer.restrict_to(init_ruleset);
       writer.close(init_ruleset);
@@ -635,6 +637,7 @@ class Launch final : public process::Launch {
     setup_.environment = environment(job, request.environment);
     setup_.working_directory = request.working_directory;
     setup_.resources.limits = job.scope.resources;
+    setup_.resources.writes_groups = writes_everything(job.scope, job.writable);
     terminal_ = request.terminal;
     if (prepared_->has_namespaces()) {
       setup_.resources.own_user_namespace = true;
@@ -643,7 +646,7 @@ class Launch final : public process::Launch {
       setup_.channel = prepared_->channel();
       setup_.init = prepared_->init();
       setup_.terminals = prepared_->terminals();
-      // No refused calls: nobody in there can mount, and there are no terminals of anybody else.
+      // The refused calls are those of init.
       Writer(job, prepared_->machine, steps_, 0).drop_privileges(prepared_->users);
       setup_.confinement = std::move(steps_.calls());
       return;

@@ -28,6 +28,12 @@ namespace cordon {
   return outermost;
 }
 
+/// Whether `/` is one of them.
+[[nodiscard]] inline bool writes_everything(const PolicyScope& scope, bool writable) {
+  const std::vector<std::string> roots = outermost_roots(scope, writable);
+  return !roots.empty() && roots.front() == "/";
+}
+
 /// Throws SandboxUnavailableError when a path of the scope is no longer what it was resolved to: gone, or led elsewhere
 /// by a symlink that was put there since. For backends whose mounts follow symlinks.
 inline void require_unchanged(const PolicyScope& scope, bool writable) {

@@ -79,6 +79,8 @@ class BasicChild {
     while (running_ && Clock::now() < deadline) wait_for_processes(deadline);
     stop_.reset();
     abandon();
+    if (settled_ || !options_.unread) return;
+    for (const Stream stream : {Stream::out, Stream::err}) options_.unread->spills_to(stream, {});
   }
 
   /// The command's process, as this program numbers it. 0 when it was gone before that could be told.
@@ -132,7 +134,9 @@ class BasicChild {
   /// when the command has ended. Throws SpawnError when it has no terminal.
   void type(std::string_view keys) {
     detail::require_terminal(has_terminal());
-    if (in_pipe_) pending_input_ += keys;
+    if (!in_pipe_ || keys.empty()) return;
+    pending_input_ += keys;
+    last_given_ = keys.back();
   }
 
   /// Follows the command to its end, collecting its output and keeping its limits. Throws SpawnError when the system
@@ -207,6 +211,7 @@ class BasicChild {
       ending_ = cause_ ? *cause_
                        : launch_->settle(command.over ? std::optional(command.status) : std::nullopt,
                                          errors.capture().text());
+    settled_ = true;
     Capture out = out_.finish();
     Capture err = err_.finish();
     if (options_.unread && options_.spill) {
@@ -312,7 +317,7 @@ class BasicChild {
 
   /// Makes `content` the command's input, or the last piece of it.
   void give(std::string_view content) {
-    pending_input_ = content;
+    pending_input_ += content;
     if (!content.empty()) last_given_ = content.back();
     if (options_.input.descriptor() < 0) end_typing();
   }
@@ -338,13 +343,17 @@ class BasicChild {
   }
 
   void feed() {
-    const long written = os::write_some<K>(in_pipe_.get(), std::as_bytes(std::span(pending_input_)));
+    const long written = os::write_some<K>(in_pipe_.get(), std::as_bytes(std::span(pending_input_).subspan(given_)));
     if (written == -EAGAIN) return;
     if (written < 0) {
       in_pipe_.reset();  // the command doesn't read its input: harmless (EXE-06)
       return;
     }
-    pending_input_.erase(0, static_cast<std::size_t>(written));
+    given_ += static_cast<std::size_t>(written);
+    if (given_ == pending_input_.size()) {
+      pending_input_.clear();
+      given_ = 0;
+    }
     if (!has_terminal() && pending_input_.empty() && options_.input.descriptor() < 0) in_pipe_.reset();
   }
 
@@ -378,10 +387,8 @@ class BasicChild {
       pid_ = area_->view.command.pid > 0 ? pid : 0;
     else
       command_ended();
-    if (report == detail::InitReport::gone) {
-      running_ = false;
-      launch_->gone();
-    }
+    if (report == detail::InitReport::gone || report == detail::InitReport::used_up) running_ = false;
+    if (report == detail::InitReport::gone) launch_->gone();
     return true;
   }
 
@@ -435,10 +442,12 @@ class BasicChild {
   os::BasicFd<K> in_pipe_;   ///< with a terminal: our side of it, until the command has ended
   os::BasicFd<K> out_pipe_;  ///< with a terminal: our side of it, until nothing more can come
   os::BasicFd<K> err_pipe_;
-  os::FdPair<K> held_;                  ///< the other ends of both, so that their end is not one more event
-  detail::LimitedResources resources_;  ///< gone when the command's processes are
+  os::FdPair<K> held_;  ///< the other ends of both, so that their end is not one more event
+  detail::LimitedResources resources_;
   std::string pending_input_;
-  char last_given_ = '\n';                    ///< the last byte of the input
+  std::size_t given_ = 0;   ///< bytes of it that the command has
+  char last_given_ = '\n';  ///< the last byte of the input
+  bool settled_ = false;
   std::optional<Clock::time_point> over_;     ///< the command itself has ended
   bool cancelled_ = false;                    ///< `cancel` was called
   std::optional<Ending> cause_;               ///< why cordon ended it

@@ -25,8 +25,9 @@ struct InitOrder {
   int signal = 0;
 };
 
-/// What it tells, in this order; `over` only when something is left then, `gone` when nothing is.
-enum class InitReport { started, over, gone };
+/// What it tells, in this order; `over` only when something is left then, `gone` when nothing is, `used_up` when no
+/// process is but something else, that the next command would find: then init is going to end.
+enum class InitReport { started, over, gone, used_up };
 
 /// The descriptors of init, which a command must not keep.
 inline constexpr int init_channel = first_descriptor;
@@ -34,6 +35,26 @@ inline constexpr int init_children_ended = init_channel + 1;  ///< a signalfd fo
 inline constexpr int init_ruleset = init_children_ended + 1;  ///< of Landlock, if any; closed when it is set up
 /// What comes with an order behind the command's first three: the control groups that the command enters.
 inline constexpr int init_received = init_children_ended + 1;
+
+/// Whether the IPC namespace has shared memory, semaphores or message queues of System V in it. Source: shmctl(2),
+/// semctl(2), msgctl(2).
+template <class K>
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) bool
+holds_memory() noexcept {
+  constexpr long shared_memory_info = 14;
+  constexpr long semaphore_info = 19;
+  constexpr long message_info = 12;
+  int numbers[32];
+  numbers[0] = 0;  // shm_info::used_ids, msginfo::msgpool
+  K::call(SYS_shmctl, 0, shared_memory_info, os::arg(numbers));
+  if (numbers[0] != 0) return true;
+  K::call(SYS_msgctl, 0, message_info, os::arg(numbers));
+  if (numbers[0] != 0) return true;
+  numbers[7] = 0;  // seminfo::semusz
+  K::call(SYS_semctl, 0, 0, semaphore_info, os::arg(numbers));
+  return numbers[7] != 0;
+}
 
 /// Init, from the end of its set-up on: every signal is blocked, and 0 to 2 are free.
 template <class K>
@@ -44,7 +65,7 @@ init_main(void*) noexcept {
   bool told = false;
   pollfd events[2] = {{init_channel, POLLIN, 0}, {init_children_ended, POLLIN, 0}};
   while (true) {
-    K::call(SYS_ppoll, os::arg(events), 2, 0, 0, 0);
+    if (K::call(SYS_ppoll, os::arg(events), 2, 0, 0, 0) == -EINVAL) return 0;
     if (events[1].revents != 0) {
       signalfd_siginfo once;
       K::call(SYS_read, init_children_ended, os::arg(&once), sizeof once);
@@ -70,7 +91,9 @@ init_main(void*) noexcept {
     if (command == nullptr) continue;
     if (!reap_children<K>(command)) {
       command = nullptr;
-      os::send_report<K>(init_channel, InitReport::gone, 1);
+      const bool used_up = holds_memory<K>();
+      os::send_report<K>(init_channel, used_up ? InitReport::used_up : InitReport::gone, 1);
+      if (used_up) return 0;
     } else if (command->over && !told) {
       told = true;
       os::send_report<K>(init_channel, InitReport::over, 1);

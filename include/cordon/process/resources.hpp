@@ -2,7 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cordon/detail/error_text.hpp>
+#include <cordon/error.hpp>
 #include <cordon/os/linux/control_group.hpp>
+#include <cordon/os/linux/fd.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/resource_limits.hpp>
 #include <cstdint>
@@ -18,9 +22,14 @@ struct ResourceSetup {
   unsigned counted_by_rlimit = 0;   ///< processes of a runner in that namespace
   unsigned counted_by_group = 0;    ///< processes of a runner that enters the control group with the command
   bool runner_sets_rlimits = false;
+  bool writes_groups = false;  ///< the command may write the control groups, so that none can hold it
 };
 
 namespace detail {
+
+[[nodiscard]] constexpr std::uint64_t sum(std::uint64_t value, std::uint64_t more) noexcept {
+  return value > ~more ? ~std::uint64_t{0} : value + more;
+}
 
 /// The setrlimit(2) limits. Beside a control group, one that would count all processes of the user is left out.
 [[nodiscard]] inline std::vector<os::ProcessLimit> process_limits(const ResourceSetup& setup, bool grouped) {
@@ -37,11 +46,11 @@ namespace detail {
         result.push_back({RLIMIT_NOFILE, value, value});
         break;
       case Resource::cpu_seconds:
-        result.push_back({RLIMIT_CPU, value, value + 1});
+        result.push_back({RLIMIT_CPU, value, sum(value, 1)});
         break;
       case Resource::processes:
         if (setup.own_user_namespace || !grouped)
-          result.push_back({RLIMIT_NPROC, value + setup.counted_by_rlimit, value + setup.counted_by_rlimit});
+          result.push_back({RLIMIT_NPROC, sum(value, setup.counted_by_rlimit), sum(value, setup.counted_by_rlimit)});
         break;
       case Resource::memory:
         break;
@@ -58,10 +67,11 @@ class LimitedResources {
   explicit LimitedResources(const ResourceSetup& setup) {
     std::vector<std::pair<os::Controller, std::uint64_t>> wanted;
     if (setup.limits.processes)
-      wanted.emplace_back(os::Controller::pids, *setup.limits.processes + setup.counted_by_group);
+      wanted.emplace_back(os::Controller::pids, sum(*setup.limits.processes, setup.counted_by_group));
     if (setup.limits.memory) wanted.emplace_back(os::Controller::memory, *setup.limits.memory);
     std::vector<os::Controller> held;
-    if (!wanted.empty()) groups_ = os::ControlGroup::make(wanted, held);
+    if (!wanted.empty() && !setup.writes_groups) groups_ = os::ControlGroup::make(wanted, held);
+    if (held.size() != wanted.size()) require_descriptors();
     const auto has = [&](os::Controller controller) {
       return std::find(held.begin(), held.end(), controller) != held.end();
     };
@@ -84,6 +94,19 @@ class LimitedResources {
   [[nodiscard]] const std::vector<AppliedLimit>& applied() const noexcept { return applied_; }
 
  private:
+  /// Throws SpawnError when it may be for the want of descriptors that a limit is not held.
+  static void require_descriptors() {
+    std::array<os::Fd, 4> some;
+    for (os::Fd& fd : some) {
+      const long opened = os::open_file<os::Kernel>("/dev/null", O_RDONLY);
+      if (opened < 0)
+        throw SpawnError("can't find out what holds the limits of a command: " +
+                             cordon::detail::error_text(static_cast<int>(-opened)) + "; close some descriptors",
+                         static_cast<int>(-opened));
+      fd = os::Fd(opened);
+    }
+  }
+
   std::vector<os::ControlGroup> groups_;
   std::vector<os::ProcessLimit> limits_;
   std::vector<AppliedLimit> applied_;

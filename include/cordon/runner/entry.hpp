@@ -182,7 +182,7 @@ inline void limit(const process::ResourceSetup& setup) {
           "closing descriptors");
   if (!words.one("--terminal").empty()) take_terminal();
   restrict_guard(words);
-  limit({words.limits(), true, 1, 0, false});
+  limit({.limits = words.limits(), .own_user_namespace = true, .counted_by_rlimit = 1});
   execute(words.command, environment, status);
 }
 

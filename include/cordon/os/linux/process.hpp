@@ -3,6 +3,7 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -195,13 +196,11 @@ template <class K>
   return static_cast<unsigned>(K::call(SYS_getegid));
 }
 
-/// True for the uid 0 that RLIMIT_NPROC does not bind: that of no user namespace but the first, or of one that has the
-/// same uid 0. Source: copy_process in the kernel's kernel/fork.c.
-[[nodiscard]] inline bool is_root_of_machine() {
-  unsigned long inside = 1;
-  unsigned long outside = 1;
-  std::ifstream("/proc/self/uid_map") >> inside >> outside;
-  return effective_uid<Kernel>() == 0 && inside == 0 && outside == 0;
+/// True for the uid 0 of the machine, which RLIMIT_NPROC does not bind, by whatever number this user namespace has for
+/// it: what the kernel owns in /proc belongs to it. Source: copy_process in the kernel's kernel/fork.c.
+[[nodiscard]] inline bool is_root_of_machine() noexcept {
+  struct stat owner {};
+  return ::stat("/proc/sys/kernel", &owner) != 0 || owner.st_uid == effective_uid<Kernel>();
 }
 
 }  // namespace cordon::os
