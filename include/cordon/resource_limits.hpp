@@ -47,7 +47,8 @@ struct ResourceLimits {
   /// counted in where its backend gives it a user namespace of its own (since Linux 5.14), and which does not bind uid
   /// 0.
   std::optional<std::uint64_t> processes = {};
-  /// Bytes, by a control group, of at least `least_memory`. Beyond them something of the command is killed.
+  /// Bytes, by a control group, of at least `least_memory`. Beyond them something of the command is killed. Swap counts
+  /// where the kernel accounts it.
   std::optional<std::uint64_t> memory = {};
 
   static constexpr std::uint64_t least_memory = std::uint64_t{16} << 20;
