@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The facts of a running command are those of its wrap, so nobody else can put them beside a process.
-// expect: no matching
+// expect: private
 
 #include <cordon/harness.hpp>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -62,7 +62,9 @@ class TempDirectory {
 
 [[nodiscard]] inline std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();  // what belongs to a process can vanish under the reader, and is no reason to throw
+  return text.str();
 }
 
 /// True when `condition` holds within `limit`.
