@@ -177,8 +177,8 @@ TEMPLATE_LIST_TEST_CASE("CLS-14: the facts of jobs in different modes never mix,
   CHECK(written.ending == CommandEnding(Exited{0}));
 }
 
-TEMPLATE_LIST_TEST_CASE("Fifty jobs at once have one thread, and their end leaves no process, descriptor or thread",
-                        "[jobs]", Confinements) {
+TEMPLATE_LIST_TEST_CASE("Twenty jobs at once have one thread, and their end leaves no process, descriptor or thread",
+                        "[jobs]", Writing) {
   const Place place;
   if (!usable<TestType>(place)) return;
   (void)run_under<TestType>(place, cordon::Argv{"true"});  // what the harness keeps ready, it keeps
@@ -189,14 +189,14 @@ TEMPLATE_LIST_TEST_CASE("Fifty jobs at once have one thread, and their end leave
   {
     HarnessOf<TestType> own;
     Jobs jobs;
-    for (int i = 0; i != 50; ++i) all.push_back(jobs.keep(start<TestType>(own, place, "echo up; exec sleep " + token)));
+    for (int i = 0; i != 20; ++i) all.push_back(jobs.keep(start<TestType>(own, place, "echo up; exec sleep " + token)));
     CHECK(entries("/proc/self/task") == threads + 1);
     for (Job& job : all) CHECK(read_until(job, "up\n") == "up\n");
     CHECK(jobs.running() == all);
     CHECK(entries("/proc/self/task") == threads + 1);
     for (std::size_t i = 0; i != all.size(); i += 2) CHECK(all[i].terminate());
     for (std::size_t i = 0; i != all.size(); i += 2) CHECK(all[i].wait().ending == CommandEnding(Signalled{SIGTERM}));
-    CHECK(jobs.running().size() == 25);
+    CHECK(jobs.running().size() == 10);
   }
   for (Job& job : all) CHECK_FALSE(job.running());
   CHECK(all[1].wait().ending == CommandEnding(Cancelled{}));
