@@ -19,10 +19,10 @@
 namespace cordon::process::detail {
 
 /// What init is asked for: to start a command, or to send a signal to all that is in the namespace. The first comes
-/// with the command's first three descriptors, and more.
+/// with the command's first three descriptors, and more. Without initializers, as os::detail::ControlMessage is.
 struct InitOrder {
-  CommandView* command = nullptr;
-  int signal = 0;
+  CommandView* command;
+  int signal;
 };
 
 /// What it tells, in this order; `over` only when something is left then, `gone` when nothing is, `used_up` when no
@@ -72,6 +72,8 @@ init_main(void*) noexcept {
     }
     if (events[0].revents != 0) {
       InitOrder order;
+      order.command = nullptr;
+      order.signal = 0;
       const long got = os::receive_order<K>(init_channel, order);
       // This program is gone, or has no use for the namespace any more.
       if (got <= 0 && got != -EINTR && got != -EMFILE) return 0;
