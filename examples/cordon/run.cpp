@@ -159,8 +159,7 @@ cordon::ResourceLimits limits_of(const std::vector<std::string>& spelled) {
   cordon::ResourceLimits limits;
   for (const std::string& text : spelled) {
     const auto equals = std::min(text.find('='), text.size());
-    const auto resource = std::find_if(cordon::all_resources.begin(), cordon::all_resources.end(),
-                                       [&](cordon::Resource known) { return name(known) == text.substr(0, equals); });
+    const auto resource = cordon::resource_named(std::string_view(text).substr(0, equals));
     const char* const last = text.data() + text.size();
     std::uint64_t value = 0;
     auto [end, error] = std::from_chars(std::min(text.data() + equals + 1, last), last, value);
@@ -169,8 +168,7 @@ cordon::ResourceLimits limits_of(const std::vector<std::string>& spelled) {
       for (const auto& [unit, bits] : {std::pair('K', 10U), std::pair('M', 20U), std::pair('G', 30U)})
         if (*end == unit) shift = bits;
     if (shift != 0) ++end;
-    if (resource == cordon::all_resources.end() || error != std::errc() || end != last ||
-        value << shift >> shift != value)
+    if (!resource || error != std::errc() || end != last || value << shift >> shift != value)
       throw Failure("USAGE", "--limit takes NAME=NUMBER, such as memory=512M or processes=100, not '" + text + "'");
     limits.of(*resource) = value << shift;
   }

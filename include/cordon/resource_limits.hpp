@@ -32,6 +32,13 @@ inline constexpr std::array all_resources{Resource::address_space, Resource::fil
   return "unknown";
 }
 
+/// The one with this name, if any.
+[[nodiscard]] constexpr std::optional<Resource> resource_named(std::string_view text) noexcept {
+  for (const Resource resource : all_resources)
+    if (name(resource) == text) return resource;
+  return std::nullopt;
+}
+
 /// How much of the machine a command may use. What is not set is not limited by cordon. A limit that this program
 /// itself is under, and that is narrower, stays.
 ///

@@ -24,14 +24,18 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 
-template <class U>
-cordon::RunResult run(const Place& place, const ResourceLimits& limits, const cordon::Argv& command) {
+cordon::PolicyRequest request_for(const Place& place, const ResourceLimits& limits) {
   cordon::PolicyRequest request;
   request.workspace_root = place.workspace();
   request.resources = limits;
+  return request;
+}
+
+template <class U>
+cordon::RunResult run(const Place& place, const ResourceLimits& limits, const cordon::Argv& command) {
   auto options = plain_options();
   options.limits.wall = 60s;
-  return harness<U>().run(support::policy<typename U::Mode>(request), command, options);
+  return harness<U>().run(policy_for<typename U::Mode>(request_for(place, limits)), command, options);
 }
 
 template <class U>
@@ -130,14 +134,11 @@ TEMPLATE_LIST_TEST_CASE("F77: a fork bomb is held by its limit until it is ended
   if (!usable<TestType>(place) || expected<TestType>(Resource::processes, "pids") == LimitedBy::nothing) return;
   (void)run_shell<TestType>(place, {}, "true");
   const auto descriptors = support::open_descriptors();
-  cordon::PolicyRequest request;
-  request.workspace_root = place.workspace();
-  request.resources = {.processes = 40};
   auto options = plain_options();
   options.limits.wall = 1s;
   options.limits.grace = 100ms;
-  const auto done =
-      harness<TestType>().run(support::policy<typename TestType::Mode>(request), payload("bomb"), options);
+  const auto done = harness<TestType>().run(policy_for<typename TestType::Mode>(request_for(place, {.processes = 40})),
+                                            payload("bomb"), options);
   CHECK(done.elapsed < 8s);
   CHECK(groups_left() == 0);
   CHECK(support::open_descriptors() == descriptors);
@@ -189,11 +190,8 @@ TEMPLATE_LIST_TEST_CASE("All limits at once, and a limit of this program's own t
     const rlimit own{800, 800};
     if (::setrlimit(RLIMIT_NOFILE, &own) != 0) ::_exit(2);
     HarnessOf<TestType> fresh;
-    cordon::PolicyRequest request;
-    request.workspace_root = place.workspace();
-    request.resources.open_files = 1000;
-    const auto narrow =
-        fresh.run(support::policy<cordon::WorkspaceWrite>(request), cordon::shell("ulimit -n"), plain_options());
+    const auto policy = policy_for<cordon::WorkspaceWrite>(request_for(place, {.open_files = 1000}));
+    const auto narrow = fresh.run(policy, cordon::shell("ulimit -n"), plain_options());
     ::_exit(narrow.out.text() == "800\n" ? 0 : 1);
   }
   int status = -1;
@@ -204,10 +202,7 @@ TEMPLATE_LIST_TEST_CASE("All limits at once, and a limit of this program's own t
 TEMPLATE_LIST_TEST_CASE("The plain argv limits each process, whoever spawns it", "[limits]", Confinements) {
   const Place place;
   if (!usable<TestType>(place)) return;
-  cordon::PolicyRequest request;
-  request.workspace_root = place.workspace();
-  request.resources = {.open_files = 30, .cpu_seconds = 40};
-  const auto policy = support::policy<typename TestType::Mode>(request);
+  const auto policy = policy_for<typename TestType::Mode>(request_for(place, {.open_files = 30, .cpu_seconds = 40}));
   CHECK(run_plainly(harness<TestType>().confine(policy, cordon::shell("ulimit -n; ulimit -t")).argv()).out ==
         "30\n40\n");
 }
@@ -236,13 +231,11 @@ TEMPLATE_LIST_TEST_CASE("Where every file may be written no control group is sai
   if (!is_root()) return;
   const Place place;
   if (!usable<TestType>(place)) return;
-  cordon::PolicyRequest request;
-  request.workspace_root = place.workspace();
+  cordon::PolicyRequest request = request_for(place, {.processes = 50, .memory = 64 * mebibyte});
   request.write = {"/"};
   request.allow_broad_root = true;
-  request.resources = {.processes = 50, .memory = 64 * mebibyte};
   const auto done =
-      harness<TestType>().run(support::policy<cordon::WorkspaceWrite>(request), cordon::shell("true"), plain_options());
+      harness<TestType>().run(policy_for<cordon::WorkspaceWrite>(request), cordon::shell("true"), plain_options());
   REQUIRE(done.limits.size() == 2);
   for (const AppliedLimit& limit : done.limits) CHECK(limit.by == LimitedBy::nothing);
 }

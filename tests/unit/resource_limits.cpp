@@ -18,9 +18,12 @@ TEST_CASE("Every resource has a limit and a name of its own") {
   std::uint64_t value = 0;
   for (const Resource resource : cordon::all_resources) {
     names.insert(std::string(name(resource)));
+    CHECK(cordon::resource_named(name(resource)) == resource);
     limits.of(resource) = ++value;
   }
   CHECK(names.size() == cordon::all_resources.size());
+  CHECK_FALSE(cordon::resource_named(""));
+  CHECK_FALSE(cordon::resource_named("memory "));
   CHECK(limits == ResourceLimits{1, 2, 3, 4, 5, 6});
   std::vector<std::pair<Resource, std::uint64_t>> seen;
   limits.for_each([&](Resource resource, std::uint64_t set) { seen.emplace_back(resource, set); });

@@ -29,9 +29,9 @@ namespace cordon {
 }
 
 /// Whether `/` is one of them.
-[[nodiscard]] inline bool writes_everything(const PolicyScope& scope, bool writable) {
-  const std::vector<std::string> roots = outermost_roots(scope, writable);
-  return !roots.empty() && roots.front() == "/";
+[[nodiscard]] inline bool writes_everything(const PolicyScope& scope, bool writable) noexcept {
+  const auto& extra = scope.extra_roots;
+  return writable && (scope.workspace_root == "/" || std::find(extra.begin(), extra.end(), "/") != extra.end());
 }
 
 /// Throws SandboxUnavailableError when a path of the scope is no longer what it was resolved to: gone, or led elsewhere

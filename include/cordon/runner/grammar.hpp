@@ -8,7 +8,6 @@
 //
 // Each option takes exactly one value, consumed verbatim even when it looks like an option (LLR-04).
 
-#include <algorithm>
 #include <charconv>
 #include <cordon/error.hpp>
 #include <cordon/resource_limits.hpp>
@@ -61,11 +60,10 @@ struct Words {
     ResourceLimits result;
     for (const std::string& text : all("--limit")) {
       const auto equals = text.find('=');
-      const auto resource = std::find_if(all_resources.begin(), all_resources.end(),
-                                         [&](Resource known) { return name(known) == text.substr(0, equals); });
+      const auto resource = resource_named(std::string_view(text).substr(0, equals));
       std::uint64_t value = 0;
       const char* const last = text.data() + text.size();
-      if (equals == std::string::npos || resource == all_resources.end() ||
+      if (equals == std::string::npos || !resource ||
           std::from_chars(text.data() + equals + 1, last, value) != std::from_chars_result{last, std::errc()})
         throw ArgvInvalidError("not a limit: '" + text + "'");
       result.of(*resource) = value;

@@ -5,10 +5,8 @@
 // Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ in the kernel.
 
 #include <algorithm>
-#include <array>
 #include <cordon/os/linux/fd.hpp>
 #include <cordon/os/linux/paths.hpp>
-#include <cordon/os/linux/process.hpp>
 #include <cstdint>
 #include <fstream>
 #include <optional>
