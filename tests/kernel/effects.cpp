@@ -4,6 +4,7 @@
 // this. What got out must be what the enforcement calls missing, no more and no less.
 
 #include <functional>
+#include <memory>
 
 #include "kernel/support.hpp"
 
@@ -93,10 +94,12 @@ std::vector<EffectAttempt> attempts_in(const Place& place) {
   return all;
 }
 
-/// What root can have made beforehand.
-void prepare(Place& place) {
-  if (is_root()) REQUIRE(::mknod(place.out("null-node").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
-  place.remember();
+/// With what root can have made beforehand.
+std::unique_ptr<Place> new_place() {
+  auto place = std::make_unique<Place>();
+  if (is_root()) REQUIRE(::mknod(place->out("null-node").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
+  place->remember();
+  return place;
 }
 
 struct Measured {
@@ -107,24 +110,23 @@ struct Measured {
 
 using Way = std::function<Attempt(const Place&, const cordon::Argv&)>;
 
+/// In one place, and in another one after each attempt that got out.
 Measured measure(const Way& run) {
   Measured result;
-  std::size_t count = 1;
+  auto place = new_place();
+  const std::size_t count = attempts_in(*place).size();
   for (std::size_t i = 0; i != count; ++i) {
-    Place place;
-    prepare(place);
-    const auto all = attempts_in(place);
-    count = all.size();
-    const Attempt attempt = run(place, payload(all[i].attack, all[i].arguments));
-    const bool escaped = place.outside_changed() || attempt.succeeded();
-    INFO(all[i].attack << ": " << attempt.out << attempt.err);
+    const EffectAttempt tried = attempts_in(*place)[i];
+    const Attempt attempt = run(*place, payload(tried.attack, tried.arguments));
+    const bool escaped = place->outside_changed() || attempt.succeeded();
+    INFO(tried.attack << ": " << attempt.out << attempt.err);
     CHECK((attempt.status == 0 || attempt.status == 1 || attempt.status == 2));
-    if (attempt.impossible()) continue;
-    const EffectSet effect{all[i].effect};
-    result.tried = result.tried | effect;
+    const EffectSet effect{tried.effect};
+    if (!attempt.impossible()) result.tried = result.tried | effect;
     if (!escaped) continue;
     result.escaped = result.escaped | effect;
-    result.how += "\n  " + std::string(name(all[i].effect)) + " by " + all[i].attack + ": " + attempt.out;
+    result.how += "\n  " + std::string(name(tried.effect)) + " by " + tried.attack + ": " + attempt.out;
+    place = new_place();
   }
   return result;
 }

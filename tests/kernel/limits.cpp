@@ -110,7 +110,7 @@ TEMPLATE_LIST_TEST_CASE("F77: so large a file and so much processor time, and no
 }
 
 TEMPLATE_LIST_TEST_CASE("F77: a command with all that it starts has so many processes and no more", "[limits]",
-                        Confinements) {
+                        Writing) {
   const Place place;
   if (!usable<TestType>(place)) return;
   const LimitedBy by = expected<TestType>(Resource::processes, "pids");
@@ -129,7 +129,7 @@ TEMPLATE_LIST_TEST_CASE("F77: a command with all that it starts has so many proc
   CHECK(run<TestType>(place, {}, payload("processes", {"200"})).out.text() == "200");
 }
 
-TEMPLATE_LIST_TEST_CASE("F77: a fork bomb is held by its limit until it is ended", "[limits]", Confinements) {
+TEMPLATE_LIST_TEST_CASE("F77: a fork bomb is held by its limit until it is ended", "[limits]", Writing) {
   const Place place;
   if (!usable<TestType>(place) || expected<TestType>(Resource::processes, "pids") == LimitedBy::nothing) return;
   (void)run_shell<TestType>(place, {}, "true");
@@ -145,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("F77: a fork bomb is held by its limit until it is ended
 }
 
 TEMPLATE_LIST_TEST_CASE("F77: memory beyond the limit can't be had, and this program is not what pays for it",
-                        "[limits]", Confinements) {
+                        "[limits]", Writing) {
   const Place place;
   if (!usable<TestType>(place)) return;
   const LimitedBy by = expected<TestType>(Resource::memory, "memory");
