@@ -79,6 +79,13 @@ Json blank_facts() {
           {"terminal", nullptr}};
 }
 
+Json denial_json(const cordon::Denial& denial) {
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(readable(text)); };
+  return {{"effect", name(denial.effect)},       {"path", text_or_null(denial.path)},
+          {"errno", text_or_null(denial.error)}, {"syscall", text_or_null(denial.system_call)},
+          {"evidence", name(denial.evidence)},   {"grant", text_or_null(denial.grant)}};
+}
+
 void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["mode"] = result.mode.name();
   if (!result.backend.empty()) facts["backend"] = result.backend;
@@ -106,17 +113,7 @@ void add_result(Json& facts, const cordon::RunResult& result, bool with_text) {
   facts["outlived"] = result.outlived;
   if (result.terminal) facts["terminal"] = {{"rows", result.terminal->rows}, {"columns", result.terminal->columns}};
   facts["denied"] = result.denied();
-  for (const cordon::Denial& denial : result.denials) {
-    const auto text_or_null = [](const std::string& text) {
-      return text.empty() ? Json(nullptr) : Json(readable(text));
-    };
-    facts["denials"].push_back({{"effect", name(denial.effect)},
-                                {"path", text_or_null(denial.path)},
-                                {"errno", denial.error},
-                                {"syscall", text_or_null(denial.system_call)},
-                                {"evidence", name(denial.evidence)},
-                                {"grant", text_or_null(denial.grant)}});
-  }
+  for (const cordon::Denial& denial : result.denials) facts["denials"].push_back(denial_json(denial));
   facts["stdout"] = stream_json(result.out, with_text);
   facts["stderr"] = stream_json(result.err, with_text);
   for (const std::string& path : result.best_effort) facts["best_effort_protected"].push_back(readable(path));

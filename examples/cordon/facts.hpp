@@ -21,6 +21,8 @@ Json enforcement_json(const std::optional<cordon::Enforcement>& enforcement);
 /// The facts object of cli.md before anything is known: every key is there.
 Json blank_facts();
 
+Json denial_json(const cordon::Denial& denial);
+
 /// What the run came to. `with_text`: add the kept output.
 void add_result(Json& facts, const cordon::RunResult& result, bool with_text);
 

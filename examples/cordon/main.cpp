@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "classify.hpp"
 #include "failure.hpp"
 #include "run.hpp"
 
@@ -104,7 +105,25 @@ int main_or_throw(int argc, char** argv) {
   probe_command.add_flag("--json", probe_json, "print one JSON object");
   probe_command.add_option("--workspace", probe_workspace, "the workspace to ask about (the current directory)");
 
-  for (const char* name : {"classify", "session", "resolve"})
+  tool::ClassifyArguments classify;
+  CLI::App& classify_command = *app.add_subcommand("classify", "Say what a command's stderr, read from stdin, tells");
+  classify_command.add_option("--backend", classify.backend,
+                              "whose dialect: auto, layered, mount-namespace, landlock or bubblewrap");
+  classify_command.add_option("--exit", classify.exit_code, "the exit code of the command");
+  classify_command.add_option("--signal", classify.signal, "the signal that ended it instead");
+  classify_command.add_option("--cwd", classify.cwd, "its working directory (the workspace)");
+  classify_command.add_option("--workspace", classify.workspace, "its workspace (the current directory)");
+  classify_command.add_option("--mode", classify.mode, "its mode")->capture_default_str();
+  const auto add_list = [&](const char* name, auto& list, const char* help) {
+    classify_command.add_option(name, list, help)->expected(1)->take_all();
+  };
+  add_list("--write", classify.write, "one more writable root");
+  add_list("--denial", classify.denials, "a denial signature of a dialect of your own, instead of --backend");
+  add_list("--fatal", classify.fatal, "what a line of its runner that failed has in it");
+  add_list("--allowed-exit", classify.allowed_exits, "an exit code with which its runner fails (any but 0)");
+  add_list("--informational", classify.informational, "a whole line that its runner prints although it goes on");
+
+  for (const char* name : {"session", "resolve"})
     app.add_subcommand(name, "not built yet")->prefix_command()->callback([&not_built, name] {
       not_built.emplace_back(name);
     });
@@ -117,6 +136,7 @@ int main_or_throw(int argc, char** argv) {
     return complain("USAGE", std::string(error.what()) + "; see cordon --help");
   }
   if (!not_built.empty()) return complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
+  if (classify_command.parsed()) return tool::classify(classify);
   if (probe_command.parsed()) return tool::probe(probe_workspace, probe_json);
   return tool::run(run);
 }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cordon/argv.hpp>
 #include <cordon/detail/overloaded.hpp>
+#include <cordon/dialect.hpp>
 #include <cordon/enforcement.hpp>
 #include <cordon/policy.hpp>
 #include <memory>
@@ -22,12 +23,12 @@ class LaunchPlan;
 /// What a backend answers when it is asked to confine an argv: plain data. It can't be spawned; `cordon::confine`
 /// turns it into a ConfinedArgv.
 struct Confinement {
-  std::vector<std::string> argv;                    ///< to spawn instead of the command
-  std::string backend;                              ///< the name of the backend that did it
-  Enforcement enforcement;                          ///< as measured on this kernel, for this user
-  std::vector<std::string_view> denial_signatures;  ///< what its denials look like in stderr; text with static storage
-  std::vector<std::string> best_effort;             ///< protected paths that a determined command could replace
-  std::vector<std::string> shared_temp;             ///< directories of the host that it can write for temp files
+  std::vector<std::string> argv;                      ///< to spawn instead of the command
+  std::string backend;                                ///< the name of the backend that did it
+  Enforcement enforcement;                            ///< as measured on this kernel, for this user
+  DialectView dialect;                                ///< how it speaks: `Dialect<…>::view()`
+  std::vector<std::string> best_effort;               ///< protected paths that a determined command could replace
+  std::vector<std::string> shared_temp;               ///< directories of the host that it can write for temp files
   std::shared_ptr<const process::LaunchPlan> launch;  ///< how cordon's own spawn starts it; null: spawn `argv` as it is
 };
 
@@ -56,8 +57,9 @@ class [[nodiscard(
   [[nodiscard]] Enforcement enforcement() const noexcept {
     return confinement_.enforcement;
   }
-  [[nodiscard]] const std::vector<std::string_view>& denial_signatures() const noexcept {
-    return confinement_.denial_signatures;
+  /// How its runner and its denials speak, for whoever spawns `argv` without cordon.
+  [[nodiscard]] const DialectView& dialect() const noexcept {
+    return confinement_.dialect;
   }
   /// Protected paths that are nested below a writable directory: a command that renames their parent can replace them.
   [[nodiscard]] const std::vector<std::string>& best_effort() const noexcept {

@@ -14,9 +14,12 @@
 #include <cordon/backend/platform.hpp>
 #include <cordon/backend/probe_cache.hpp>
 #include <cordon/backend/refuse.hpp>
-#include <cordon/backend/sinks.hpp>
+#include <cordon/backend/reporting.hpp>
 #include <cordon/classify/denial.hpp>
+#include <cordon/classify/locale.hpp>
+#include <cordon/classify/verdict.hpp>
 #include <cordon/confined.hpp>
+#include <cordon/dialect.hpp>
 #include <cordon/effect.hpp>
 #include <cordon/enforcement.hpp>
 #include <cordon/error.hpp>
@@ -32,4 +35,5 @@
 #include <cordon/resource_limits.hpp>
 #include <cordon/runner/entry.hpp>
 #include <cordon/running.hpp>
+#include <cordon/sinks.hpp>
 #include <cordon/version.hpp>

@@ -143,12 +143,15 @@ class Harness {
   template <ConfinedMode M>
   [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options) {
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
+    const PolicyScope& scope = confined.policy().scope();
     DenialContext context{
-        confined.denial_signatures(),
-        options.working_directory.empty() ? confined.policy().workspace_root() : options.working_directory,
-        confined.policy().writable_roots()};
+        .working_directory = options.working_directory.empty() ? scope.workspace_root : options.working_directory,
+        .read_only_workspace = std::is_same_v<M, ReadOnly> ? scope.workspace_root : std::string(),
+        .writable_roots = confined.policy().writable_roots(),
+        .protected_paths = scope.protected_paths};
     context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
                                   confined.shared_temp().end());
+    std::vector<std::string> language = language_variables(options.environment);
     RunFacts facts{M{},
                    confined.backend(),
                    confined.enforcement(),
@@ -159,6 +162,8 @@ class Harness {
     try {
       Running running(std::move(facts), process::spawn(confined, std::move(options)));
       running.context_ = std::move(context);
+      running.dialect_ = confined.dialect();
+      running.language_ = std::move(language);
       running.invalidate_ = [backend = backend_] { backend->invalidate(); };
       return running;
     } catch (const SandboxUnavailableError&) {

@@ -125,15 +125,20 @@ class Running {
         done.ending);
     RunResult result{facts_,       command_ending, std::move(done.out), std::move(done.err),
                      done.elapsed, done.tree,      done.outlived};
-    const auto* exited = std::get_if<process::Exited>(&result.ending);
-    if (exited != nullptr && exited->code != 0 && facts_.mode.confined())
-      result.denials = infer_denials((facts_.terminal ? result.out : result.err).text(), context_);
+    if (!facts_.mode.confined()) return result;
+    const process::Capture& words = facts_.terminal ? result.out : result.err;
+    if (words.seen() == 0) return result;
+    if (const auto* exited = std::get_if<process::Exited>(&result.ending)) context_.exit_code = exited->code;
+    context_.words = words_of(dialect_, language_);
+    result.denials = infer_denials(words.text(), context_);
     return result;
   }
 
   RunFacts facts_;
   DenialContext context_ = {};
-  std::function<void()> invalidate_ = {};  ///< tells the backend, which lives as long as this, of a runner's failure
+  DialectView dialect_{{}, {}};
+  std::vector<std::string> language_ = {};  ///< the variables that tell in which language the command speaks
+  std::function<void()> invalidate_ = {};   ///< tells the backend, which lives as long as this, of a runner's failure
   std::shared_ptr<const void> confinement_ = {};  ///< owns what the command needs until its end, such as a temp area
   process::Child child_;
 };

@@ -8,7 +8,7 @@ set(_fixtures ${CMAKE_CURRENT_LIST_DIR}/../compile_fail/checker)
 
 function(_check fixture accepted expected)
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -DCOMPILER=${COMPILER} -DSOURCE=${_fixtures}/${fixture}.cpp -DINCLUDES=${_fixtures}
+    COMMAND ${CMAKE_COMMAND} -DCOMPILER=${COMPILER} -DCONTROL=ON -DSOURCE=${_fixtures}/${fixture}.cpp -DINCLUDES=${_fixtures}
       -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/must_not_compile.cmake
     RESULT_VARIABLE status ERROR_VARIABLE text OUTPUT_QUIET)
   string(REGEX REPLACE "[ \n]+" " " text "${text}")

@@ -699,6 +699,46 @@ fi
 ln -s "$outside/victim" "$workspace/facts-link"
 echo precious >"$outside/victim"
 "$cordon" run --workspace "$workspace" --json "$workspace/facts-link" -- true >/dev/null 2>&1
+# --- cordon classify ---------------------------------------------------------------------------------------------------
+verdict() { # ID EXPECTED STDERR ARGUMENT…: the verdict, its detail and its paths
+  local what=$1 expected=$2 text=$3 found
+  shift 3
+  found=$(printf '%b' "$text" | (cd "$workspace" && "$cordon" classify "$@") | python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+print(facts["verdict"], *([facts["detail"]] if facts["verdict"] == "runner_failed" else [d["path"] for d in facts["denials"]]))')
+  equal "$what" "$expected" "$found"
+}
+notice='landlock-run: partial enforcement (older Landlock ABI)'
+reference=(--fatal 'landlock-run: ' --allowed-exit 125 --informational "$notice" --denial 'permission denied')
+verdict T-CLS-01 command "$notice" "${reference[@]}" --exit 1
+verdict T-CLS-03 command "$notice" "${reference[@]}" --exit 125
+verdict T-CLS-04 command "${notice^^}" "${reference[@]}" --exit 125
+verdict T-CLS-06 'runner_failed landlock-run: exec failed: x' "$notice\nlandlock-run: exec failed: x" "${reference[@]}" --exit 125
+verdict T-CLS-07 command 'landlock-run: exec failed' "${reference[@]}" --exit 1
+verdict T-CLS-09 command '' --fatal '' --fatal ' ' --fatal $'\t' --allowed-exit 125 --exit 125
+verdict T-CLS-12 command 'landlock-run: x' "${reference[@]}" --exit 0
+verdict T-CLS-13 command 'landlock-run: x' "${reference[@]}" --signal 9
+verdict T-CLS-14 "runner_failed bwrap: Can't find source path /x" "bwrap: Can't find source path /x" --backend bubblewrap --exit 1
+verdict T-DEN-01 command 'Permission denied' --backend landlock --exit 0
+verdict T-DEN-03 "denied $outside/x" "touch: cannot touch $outside/x: Read-only file system" --backend layered --exit 1
+verdict T-DEN-04 "denied $outside/x" "sh: $outside/x: Permission denied" --backend landlock --exit 1
+verdict 'T-DEN-04, CLS-07' command "sh: $outside/x: Permission denied" --backend bubblewrap --exit 1
+verdict T-DEN-05 command 'mount: Operation not permitted' --backend layered --exit 1
+verdict T-DEN-06 command "cat: $outside/x: No such file or directory" --backend layered --exit 1
+verdict T-DEN-07 "denied $outside/x" "bash: $outside/x: Operation not permitted" --denial 'operation not permitted' --exit 1
+verdict T-DEN-09 'runner_failed cordon-runner: mount: no' "cordon-runner: mount: no\nsh: $outside/x: Permission denied" --backend landlock --exit 125
+verdict T-DEN-10 "denied $outside/x" "$notice\nsh: $outside/x: Permission denied" "${reference[@]}" --exit 1
+verdict T-DEN-12 command "sh: $outside/x: Permission denied" --backend landlock --signal 9
+verdict 'a write into a root' command "sh: 1: cannot create x: Read-only file system" --backend layered --exit 1 --mode workspace-write
+verdict 'a write into one more root' command "touch: cannot touch '$outside/x': Read-only file system" --backend layered --exit 1 --mode workspace-write --write "$outside"
+verdict 'read-only' "denied $workspace/x" "sh: 1: cannot create x: Read-only file system" --backend layered --exit 1
+for wrong in '--exit 1' '--backend layered' '--backend jail --exit 1' '--backend layered --denial x --exit 1' '--backend layered --exit one' '--backend layered --mode yolo --exit 1'; do
+  # shellcheck disable=SC2086
+  out=$("$cordon" classify $wrong 2>"$place/err" </dev/null)
+  status=$?
+  equal "classify $wrong: refused" '125 1 ' "$status $(wc -l <"$place/err") $out"
+done
 equal 'a planted symlink is not taken for the facts file' precious "$(cat "$outside/victim")"
 
 echo "1..$count"

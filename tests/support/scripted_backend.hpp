@@ -13,12 +13,16 @@
 
 namespace support {
 
+using Spoken = cordon::Dialect<cordon::DenialSignatures<"read-only file system">,
+                               cordon::RunnerFailureRule<cordon::ExitCodes<125>, cordon::Fatal<"scripted: ">>>;
+
 /// A confinement as a backend of one's own would make it: whatever it leaves out stays empty.
 [[nodiscard]] inline cordon::Confinement confinement(std::vector<std::string> argv, std::string_view backend,
                                                      cordon::Enforcement enforcement) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-  return {.argv = std::move(argv), .backend = std::string(backend), .enforcement = enforcement};
+  return {
+      .argv = std::move(argv), .backend = std::string(backend), .enforcement = enforcement, .dialect = Spoken::view()};
 #pragma GCC diagnostic pop
 }
 
@@ -67,7 +71,6 @@ class ScriptedBackend {
     std::vector<std::string> argv{"/scripted/" + std::to_string(N), "--"};
     argv.insert(argv.end(), command.elements().begin(), command.elements().end());
     cordon::Confinement result = confinement(std::move(argv), name, *verdict.enforcement());
-    result.denial_signatures = {"read-only file system"};
     result.best_effort = script_->best_effort;
     result.shared_temp = script_->shared_temp;
     return result;

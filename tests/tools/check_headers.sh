@@ -18,7 +18,7 @@ for header in $(find cordon -name '*.hpp' ! -path cordon/format.hpp | sort); do
   grep -qx "$header" <<<"$reached" || complain "$header is not reached from cordon/cordon.hpp"
 done
 
-for header in mode argv effect enforcement policy confined error partial_rule backend/backend backend/refuse approval/answerer_chain; do
+for header in mode argv effect enforcement policy confined dialect sinks error partial_rule backend/backend backend/refuse approval/answerer_chain; do
   bad=$(echo "#include <cordon/$header.hpp>" | "$compiler" -std=c++20 -I. -M -x c++ - | tr ' \\' '\n\n' |
         grep -E 'cordon/os/|cordon/process/|/fmt/|nlohmann|sys/mount|linux/' | grep -vE 'bits/|asm|linux/(errno|limits|stddef|posix_types|types|close_range)\.h' || true)
   [ -z "$bad" ] || complain "cordon/$header.hpp reaches $bad"

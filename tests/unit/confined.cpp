@@ -39,7 +39,8 @@ TEST_CASE("A confined argv carries the command, the policy and what the backend 
   CHECK(confined.policy().scope() == writing.scope());
   CHECK(confined.backend() == "scripted-zero");
   CHECK(confined.enforcement().missing() == EffectSet{FileEffect::metadata});
-  CHECK(confined.denial_signatures() == std::vector<std::string_view>{"read-only file system"});
+  REQUIRE(confined.dialect().denials.size() == 1);
+  CHECK(confined.dialect().denials.front() == "read-only file system");
   CHECK(confined.best_effort() == std::vector<std::string>{"/tmp/a/b"});
   CHECK(confined.launch() == nullptr);
 }

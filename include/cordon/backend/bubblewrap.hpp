@@ -42,6 +42,17 @@ namespace cordon {
 
 namespace bubblewrap {
 
+/// Its mounts answer that they are read-only (SBX-34), and its guard what they leave open.
+using UnguardedDialect = Dialect<DenialSignatures<"read-only file system", "invalid cross-device link">,
+                                 RunnerFailureRule<ExitCodes<>, Fatal<"bwrap: ">>>;
+using GuardedDialect =
+    Dialect<DenialSignatures<"read-only file system", "permission denied", "invalid cross-device link">,
+            runner::FailureRule, RunnerFailureRule<ExitCodes<>, Fatal<"bwrap: ">>>;
+
+[[nodiscard]] inline DialectView dialect(bool guarded) noexcept {
+  return guarded ? GuardedDialect::view() : UnguardedDialect::view();
+}
+
 /// What one bubblewrap sandbox is made from.
 struct Job {
   std::string binary;  ///< absolute
@@ -265,21 +276,9 @@ class Launch final : public process::Launch {
     stream_ += os::read_rest<K>(json_.get(), 65536);
     const auto exit_code = status_number(stream_, "exit-code");
     if (job_.guarded) {
-      process::StatusRecord record;
-      record.stage = process::Stage::runner;
-      bool entered = false;
-      while (os::read_some<K>(status_.get(), std::as_writable_bytes(std::span(&record, 1))) ==
-             static_cast<long>(sizeof record)) {
-        if (record.error == 0) {
-          entered = true;
-          continue;
-        }
-        if (executes(record.stage))
-          return process::NotExecutable{record.error, record.stage == process::Stage::interpreter};
-        return RunnerFailure{std::string(name(record.stage)), record.error,
-                             "guard: " + detail::error_text(record.error)};
-      }
-      if (!entered) return never_ran(error_text);
+      const process::ReportedStatus reported = process::read_status<K>(status_.get());
+      if (auto ending = reported.ending("guard")) return *std::move(ending);
+      if (!reported.entered) return never_ran(error_text);
     } else if (!exit_code && !(status && status->signalled)) {
       return refused_by_exec(error_text) ? not_executable(error_text) : never_ran(error_text);
     }
@@ -422,7 +421,7 @@ class Bubblewrap {
     Confinement result{plain_argv(job, command),
                        options_.with_landlock ? "bubblewrap+landlock" : std::string(name),
                        *verdict.enforcement(),
-                       {denial_text},
+                       bubblewrap::dialect(job.guarded),
                        {},
                        {},
                        std::make_shared<bubblewrap::Plan>(job)};
@@ -436,8 +435,6 @@ class Bubblewrap {
   [[nodiscard]] std::string binary() const { return binaries_.empty() ? std::string() : binaries_.front(); }
 
  private:
-  static constexpr std::string_view denial_text = "read-only file system";  // SBX-34, compared without regard to case
-
   void resolve_binary() {
     if (!options_.binary.empty()) {
       consider(options_.binary);

@@ -13,7 +13,6 @@
 #include <cordon/backend/escape_probe.hpp>
 #include <cordon/backend/probe_cache.hpp>
 #include <cordon/backend/roots.hpp>
-#include <cordon/backend/sinks.hpp>
 #include <cordon/backend/temp_area.hpp>
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/inherited.hpp>
@@ -27,6 +26,7 @@
 #include <cordon/process/spawn.hpp>
 #include <cordon/runner/grammar.hpp>
 #include <cordon/runner/self.hpp>
+#include <cordon/sinks.hpp>
 #include <cstdlib>
 #include <deque>
 #include <fstream>
@@ -722,6 +722,20 @@ class Plan final : public process::LaunchPlan {
   return name;
 }
 
+/// A read-only mount answers before Landlock does; to a link from one side to the other both say the same.
+using MountsDialect =
+    Dialect<DenialSignatures<"read-only file system", "invalid cross-device link">, runner::FailureRule>;
+using LandlockDialect =
+    Dialect<DenialSignatures<"permission denied", "invalid cross-device link">, runner::FailureRule>;
+using LayeredDialect =
+    Dialect<DenialSignatures<"read-only file system", "permission denied", "invalid cross-device link">,
+            runner::FailureRule>;
+
+[[nodiscard]] inline DialectView dialect_of(Layers layers) noexcept {
+  if (!layers.mounts) return LandlockDialect::view();
+  return layers.landlock ? LayeredDialect::view() : MountsDialect::view();
+}
+
 /// The runner's words for a job.
 [[nodiscard]] inline runner::Words words_for(const Job& job, const Argv& command) {
   runner::Words words{"confine", {}, command.elements()};
@@ -770,14 +784,7 @@ class Confiner {
                                     " can't give one: " + problem->reason + "; " + problem->remedy);
     const auto temp = L.mounts ? temps_.of(policy.scope().session_id.value_or("")) : nullptr;
     Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>, temp.get());
-    Confinement result{plain_argv(job, command),
-                       name_of(L),
-                       *verdict.enforcement(),
-                       L.mounts ? std::vector<std::string_view>{"read-only file system"}
-                                : std::vector<std::string_view>{"permission denied"},
-                       {},
-                       {},
-                       nullptr};
+    Confinement result{plain_argv(job, command), name_of(L), *verdict.enforcement(), dialect_of(L), {}, {}, nullptr};
     if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
     preparations_->prepare(job);  // what fails, fails here

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// Reading denials out of what a command printed. Text is the weakest evidence there is, so every finding says that it
-// was inferred.
+// Reading denials out of what a command printed. Text is the weakest evidence there is: what it says is held against
+// what is known, and every finding says that it was inferred.
 
 #include <algorithm>
+#include <array>
+#include <climits>
+#include <cordon/classify/locale.hpp>
+#include <cordon/dialect.hpp>
 #include <cordon/effect.hpp>
+#include <cordon/mode.hpp>
 #include <cordon/os/linux/paths.hpp>
+#include <cordon/os/linux/process.hpp>
+#include <cordon/sinks.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cordon {
@@ -40,119 +48,333 @@ struct Denial {
   std::string error = {};        ///< the name of the errno, for example "EROFS"
   std::string system_call = {};  ///< empty when it is not known
   Evidence evidence = Evidence::inferred;
-  std::string grant = {};  ///< the writable root that would have let it pass; empty when none would
+  /// The least that would have let it pass: a writable root, or the name of a mode when it is the workspace that the
+  /// mode keeps from being written. Empty when that is not known.
+  std::string grant = {};
 
   friend bool operator==(const Denial&, const Denial&) = default;
 };
 
 /// What the text classifier needs to know about the run.
 struct DenialContext {
-  std::vector<std::string_view> signatures = {};  ///< lower case
+  /// How this command says what `dialect` calls a denial: `words_of`.
+  std::vector<ErrorWords> words = {};
+  std::optional<int> exit_code = {};  ///< empty: ended by a signal, or by cordon
   std::string working_directory = {};
+  std::string read_only_workspace = {};  ///< the workspace, in the mode that keeps it from being written
   std::vector<std::string> writable_roots = {};
+  std::vector<std::string> protected_paths = {};  ///< inside them, and still read-only
 };
 
-namespace detail {
-
-[[nodiscard]] inline std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+/// The denial texts of a dialect as a command says them that was started in `environment`: each that is the C library's
+/// in that command's language too.
+[[nodiscard]] inline std::vector<ErrorWords> words_of(const DialectView& dialect,
+                                                      const std::vector<std::string>& environment) {
+  std::vector<ErrorWords> result;
+  const std::vector<ErrorWords> spoken = words_for_refusals(environment);
+  for (std::string_view signature : dialect.denials) {
+    if (detail::is_blank(signature)) continue;
+    const auto is_meant = [&](const ErrorWords& words) { return detail::same_letters(words.words, signature); };
+    const auto meant = std::find_if(spoken.begin(), spoken.end(), is_meant);
+    if (meant == spoken.end()) result.push_back({0, std::string(signature)});
+    for (const ErrorWords& words : spoken)
+      if (meant != spoken.end() && words.error == meant->error) result.push_back(words);
+  }
   return result;
 }
 
-/// The text between quotation marks that ends `text` (or begins it, with `at_start`); empty when there is none.
-[[nodiscard]] inline std::string_view quoted(std::string_view text, bool at_start) {
+namespace detail {
+
+/// A line that has the words for an errno in it.
+struct Message {
+  std::string_view before;
+  std::string_view words;
+  std::string_view after;
+};
+
+[[nodiscard]] inline bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) noexcept {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return text.ends_with(end); });
+}
+[[nodiscard]] inline bool starts_with_any(std::string_view text,
+                                          std::initializer_list<std::string_view> starts) noexcept {
+  return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) { return text.starts_with(start); });
+}
+
+/// True when the words stand where programs put the C library's text: not in the middle of a sentence of somebody
+/// else's, such as "Permission denied (publickey)" or "Permission denied by the server".
+[[nodiscard]] inline bool stands_for_an_error(const Message& message) noexcept {
+  const std::string_view after = message.after;
+  const bool begins = message.before.empty() || ends_with_any(message.before, {": ", "] ", "(", ":", "- ", "\t"});
+  const bool ends = after.empty() || after.find_first_not_of(" \t") == std::string_view::npos ||
+                    starts_with_any(after, {".", ",", ":", ")", "]", "'", "\"", "\033", " (os error ", " at ", " @ ",
+                                            " in ", " - ", "\\n"});
+  return begins && ends;
+}
+
+/// Every text between quotation marks of the languages that the usual programs speak, from left to right. An ASCII
+/// apostrophe in a word ("can't") opens nothing.
+[[nodiscard]] inline std::vector<std::string_view> quoted_in(std::string_view text) {
   using Marks = std::pair<std::string_view, std::string_view>;
-  for (const auto& [open, close] : {Marks{"\u2018", "\u2019"}, Marks{"'", "'"}, Marks{"\"", "\""}}) {
-    if (at_start && text.starts_with(open)) {
-      const auto end = text.find(close, open.size());
-      if (end != std::string_view::npos) return text.substr(open.size(), end - open.size());
+  static constexpr std::array<Marks, 10> all{Marks{"\u2018", "\u2019"},
+                                             {"\u201c", "\u201d"},
+                                             {"\u201e", "\u201c"},
+                                             {"\u201e", "\u201d"},
+                                             {"\u00ab\u00a0", "\u00a0\u00bb"},
+                                             {"\u00ab", "\u00bb"},
+                                             {"\u300c", "\u300d"},
+                                             {"'", "'"},
+                                             {"\"", "\""},
+                                             {"`", "'"}};
+  std::vector<std::string_view> found;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    std::size_t next = at + 1;
+    for (const auto& [open, close] : all) {
+      if (!rest.starts_with(open)) continue;
+      if (open.size() == 1 && at != 0 && std::string_view(" ([{=:,").find(text[at - 1]) == std::string_view::npos)
+        continue;
+      const auto end = rest.find(close, open.size());
+      if (end == std::string_view::npos) continue;
+      std::string_view inner = rest.substr(open.size(), end - open.size());
+      while (inner.starts_with(' ')) inner.remove_prefix(1);
+      while (inner.ends_with(' ')) inner.remove_suffix(1);
+      if (!inner.empty()) found.push_back(inner);
+      next = at + end + close.size();
+      break;
     }
-    if (!at_start && text.ends_with(close) && text.size() > close.size()) {
-      const std::string_view rest = text.substr(0, text.size() - close.size());
-      const auto start = rest.rfind(open);
-      if (start != std::string_view::npos) return rest.substr(start + open.size());
-    }
+    at = next;
   }
+  return found;
+}
+
+/// The fields of "program: what: …", without the program where there is more than one.
+[[nodiscard]] inline std::vector<std::string_view> fields_of(std::string_view before) {
+  while (before.ends_with(' ') || before.ends_with(':') || before.ends_with('(') || before.ends_with('['))
+    before.remove_suffix(1);
+  std::vector<std::string_view> fields;
+  while (!before.empty()) {
+    const auto end = before.find(": ");
+    fields.push_back(before.substr(0, end));
+    before = end == std::string_view::npos ? std::string_view() : before.substr(end + 2);
+  }
+  if (fields.size() > 1) fields.erase(fields.begin());
+  return fields;
+}
+
+/// The absolute paths that begin in `text`: to its end, and to the next space.
+inline void add_absolute(std::string_view text, std::vector<std::string_view>& found) {
+  for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
+    if (at != 0 && std::string_view(" (=[").find(text[at - 1]) == std::string_view::npos) continue;
+    std::string_view path = text.substr(at);
+    if (at != 0 && text[at - 1] == '(') path = path.substr(0, path.find(')'));
+    while (path.ends_with(' ') || path.ends_with(',') || path.ends_with(')')) path.remove_suffix(1);
+    found.push_back(path);
+    if (const auto space = path.find(' '); space != std::string_view::npos) found.push_back(path.substr(0, space));
+  }
+}
+
+/// What a message may be about, as it stands there: quoted texts, absolute paths, and a name in a field of its own or
+/// behind a verb. Many programs' shapes, no program's alone.
+[[nodiscard]] inline std::vector<std::string_view> subjects_of(const Message& message) {
+  std::vector<std::string_view> found = quoted_in(message.before);
+  for (std::string_view text : quoted_in(message.after)) found.push_back(text);
+  const std::vector<std::string_view> fields = fields_of(message.before);
+  for (std::string_view field : fields) add_absolute(field, found);
+  add_absolute(message.after, found);
+  if (!found.empty() || fields.empty()) return found;
+  // A relative name without quotes: "tee: name: …", "sh: 1: cannot create name: …".
+  std::string_view field = fields.back();
+  const std::size_t space = field.rfind(' ');
+  if (space != std::string_view::npos) {
+    const std::string verbs = [&] {
+      std::string text(field);
+      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
+      return text;
+    }();
+    for (const char* verb : {"create", "open", "write", "remove", "unlink", "mkdir", "rename", "lock", "touch"})
+      if (verbs.find(verb) < space) return {field.substr(space + 1)};
+    return {};
+  }
+  const bool is_program = message.before.find(": ") + 2 >= message.before.size();
+  const bool is_number = field.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_program && !is_number && field.find_first_of("@()[]{}<>=") == std::string_view::npos) return {field};
   return {};
 }
 
-/// The path that a message speaks of, where `before` and `after` are what stands around the words for the errno. Known
-/// shapes: "touch: cannot touch 'a b'", "bash: line 1: f", "OSError: [Errno 30] …: '/p'", "fatal: cannot mkdir /p".
-/// Empty when it has another shape.
-[[nodiscard]] inline std::string path_in(std::string_view before, std::string_view after) {
-  const auto trim = [](std::string_view text) {
-    while (text.ends_with(' ') || text.ends_with(':') || text.ends_with(']') || text.ends_with('['))
-      text.remove_suffix(1);
-    while (text.starts_with(' ') || text.starts_with(':') || text.starts_with(',')) text.remove_prefix(1);
-    return text;
+/// What was attempted, as far as the program's name or its verb tells; nothing when neither does.
+[[nodiscard]] inline std::optional<FileEffect> effect_of(const Message& message) {
+  std::string text(message.before.substr(0, message.before.find_first_of("'\"/\u2018")));
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
+  const std::string_view program = std::string_view(text).substr(0, text.find(':'));
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), program) != names.end();
   };
-  const bool errno_first =
-      before.find("[Errno ") != std::string_view::npos || before.find("EROFS") != std::string_view::npos;
-  before = trim(before);
-  after = trim(after);
-  if (const auto path = quoted(before, false); !path.empty() && !errno_first) return std::string(path);
-  if (const auto path = quoted(after, true); !path.empty()) return std::string(path);
-  if (const auto path = quoted(after, false); !path.empty()) return std::string(path);
-  if (errno_first) return {};
-  const auto colon = before.rfind(": ");
-  std::string_view field = colon == std::string_view::npos ? before : before.substr(colon + 2);
-  if (field.starts_with('/')) return std::string(field);
-  if (const auto word = field.rfind(" /"); word != std::string_view::npos) return std::string(field.substr(word + 1));
-  if (field.starts_with("cannot create ")) field.remove_prefix(14);  // dash
-  return std::string(field);
+  const auto says = [&](std::initializer_list<std::string_view> verbs) {
+    return std::any_of(verbs.begin(), verbs.end(),
+                       [&](std::string_view verb) { return text.find(verb) != std::string::npos; });
+  };
+  if (is({"chmod", "chown", "chgrp", "setfattr", "setfacl", "chattr"}) ||
+      says({"changing permissions", "changing owner", "changing group", "setting times", "setting attribute",
+            "preserving"}))
+    return FileEffect::metadata;
+  if (is({"rm", "rmdir", "unlink", "shred"}) || says({"cannot remove", "cannot unlink", "failed to remove"}))
+    return FileEffect::remove;
+  if (says({"symbolic link"})) return FileEffect::create;
+  if (is({"mv", "ln", "link", "rename"}) || says({"cannot move", "rename", "hard link"}))
+    return FileEffect::rename_link;
+  if (is({"truncate"})) return FileEffect::truncate;
+  return std::nullopt;
 }
 
-/// The effect that the verb of a message names; the words of the path are not the message's.
-[[nodiscard]] inline FileEffect effect_in(std::string_view message, const std::string& path) {
-  const auto says = [&](std::string_view verb) { return message.find(verb) != std::string_view::npos; };
-  if (says("cannot remove") || says("cannot unlink") || says("failed to remove")) return FileEffect::remove;
-  if (says("cannot move") || says("rename") || says("hard link")) return FileEffect::rename_link;
-  if (says("changing permissions") || says("changing owner") || says("changing group") || says("setting times") ||
-      says("setting attribute") || says("preserving"))
-    return FileEffect::metadata;
-  return os::exists(path) ? FileEffect::write : FileEffect::create;
+/// True when this program, unconfined, could have done that by the ordinary permissions of the file system. Without an
+/// effect: written it, or made it. Where its directory is missing too, the nearest one that is there decides.
+[[nodiscard]] inline bool caller_could(const std::string& path, std::optional<FileEffect> effect) {
+  os::FileFacts file;
+  const bool exists = os::stat_path(path, file) == 0;
+  if (!exists || effect == FileEffect::remove || effect == FileEffect::rename_link) {
+    std::string directory = os::parent_of(path);
+    while (directory != "/" && !os::exists(directory)) directory = os::parent_of(directory);
+    return os::may_write(directory);
+  }
+  const int refusal = os::write_refusal(path);
+  if (refusal == 0) return true;
+  return effect == FileEffect::metadata && refusal == -EACCES && file.owner == os::effective_uid<os::Kernel>();
+}
+
+[[nodiscard]] inline bool is_within_any(const std::string& path, const std::vector<std::string>& roots) noexcept {
+  return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
+}
+
+/// True when the policy let the command write there.
+[[nodiscard]] inline bool is_granted(const std::string& path, const DenialContext& context) noexcept {
+  if (std::any_of(sinks.begin(), sinks.end(), [&](std::string_view sink) { return os::is_within(path, sink); }))
+    return true;
+  return is_within_any(path, context.writable_roots) && !is_within_any(path, context.protected_paths);
+}
+
+/// The least that lets `path` be written.
+[[nodiscard]] inline std::string grant_for(const std::string& path, const DenialContext& context) {
+  if (path.empty()) return {};
+  const std::string& workspace = context.read_only_workspace;
+  if (!workspace.empty() && os::is_within(path, workspace)) return std::string(WorkspaceWrite::name);
+  return os::parent_of(path);
+}
+
+[[nodiscard]] inline std::string absolute(std::string_view subject, const DenialContext& context) {
+  std::string path(subject);
+  if (!path.starts_with('/')) path.insert(0, context.working_directory + "/");
+  return path.size() < PATH_MAX ? os::resolved(path) : std::string();
+}
+
+/// True when `error`, for `path`, is what this sandbox answers and ordinary permissions do not.
+[[nodiscard]] inline bool refused_by_sandbox(const std::string& path, int error, std::optional<FileEffect> effect,
+                                             const DenialContext& context) {
+  if (path.empty() || is_granted(path, context)) return false;
+  os::FileFacts file;
+  const bool exists = os::stat_path(path, file) == 0;
+  if (error == EACCES) {
+    // Where mounts are read-only they answer first, but for what is no file of theirs.
+    const auto says_read_only = [](const ErrorWords& words) { return words.error == EROFS; };
+    const bool mounts = std::any_of(context.words.begin(), context.words.end(), says_read_only);
+    const bool special = exists && !file.regular() && !file.directory();
+    if (mounts && !special) return false;
+    // A file that can't be executed is refused with the same words.
+    if (context.exit_code == 126 && exists && file.regular() && !os::executable(path)) return false;
+  }
+  if (error == EROFS && exists && !effect)
+    return caller_could(path, effect) || caller_could(path, FileEffect::remove) ||
+           caller_could(path, FileEffect::metadata);
+  return caller_could(path, effect);
+}
+
+/// A link or a rename between the two sides of a sandbox is answered with EXDEV, as between two file systems.
+[[nodiscard]] inline std::string crossing(const std::vector<std::string>& paths, const DenialContext& context) {
+  for (const std::string& outside : paths)
+    for (const std::string& inside : paths) {
+      if (is_granted(outside, context) || !is_granted(inside, context)) continue;
+      os::FileFacts one;
+      os::FileFacts other;
+      const auto device_of = [](const std::string& path, os::FileFacts& facts) {
+        return os::stat_path(path, facts) == 0 || os::stat_path(os::parent_of(path), facts) == 0;
+      };
+      if (device_of(outside, one) && device_of(inside, other) && one.device == other.device) return outside;
+    }
+  return {};
+}
+
+[[nodiscard]] inline std::string_view error_name(int error) noexcept {
+  for (const RefusalWords& refusal : refusal_words)
+    if (refusal.error == error) return refusal.name;
+  return "";
+}
+
+/// The denial that one message speaks of, if it does.
+[[nodiscard]] inline std::optional<Denial> denial_in(const Message& message, int error, const DenialContext& context) {
+  if (!stands_for_an_error(message)) return std::nullopt;
+  std::vector<std::string> paths;
+  for (std::string_view subject : subjects_of(message))
+    if (auto path = absolute(subject, context); !path.empty()) paths.push_back(std::move(path));
+  const std::optional<FileEffect> effect = effect_of(message);
+  Denial denial;
+  denial.error = error_name(error);
+  if (error == EXDEV) {
+    denial.path = crossing(paths, context);
+    denial.effect = FileEffect::rename_link;
+    if (denial.path.empty()) return std::nullopt;
+  } else {
+    // "from" and then "to": it is the second that could not be made.
+    const auto found = std::find_if(paths.rbegin(), paths.rend(), [&](const std::string& path) {
+      return refused_by_sandbox(path, error, effect, context);
+    });
+    if (found != paths.rend()) {
+      denial.path = *found;
+    } else if (!paths.empty() || context.exit_code.value_or(0) == 0 || (error == EACCES && !is_blank(message.before))) {
+      return std::nullopt;
+    }
+    denial.effect =
+        effect.value_or(!denial.path.empty() && !os::exists(denial.path) ? FileEffect::create : FileEffect::write);
+  }
+  denial.grant = grant_for(denial.path, context);
+  return denial;
 }
 
 }  // namespace detail
 
-/// The denials that `error_text` speaks of, each path once. A message about a path inside a writable root is not one:
-/// the sandbox allows that write, so something else refused it.
+/// The denials that `error_text` speaks of, each path once, as far as what it says is true: a path that the policy lets
+/// be written, a sink, and what the caller could not have written without a sandbox either are none; an outside path
+/// that ordinary permissions allow is one, whatever the exit status was. A message without a path counts only with an
+/// exit status that is not 0, and nothing counts without an exit status. A relative name is meant from where the
+/// command began: after a `cd` it is another file's. Looks at the file system, as it is when it is called. Thread-safe.
+/// What it can't tell: a command that prints somebody else's message about a path that it could not write either; see
+/// Observed.
 [[nodiscard]] inline std::vector<Denial> infer_denials(std::string_view error_text, const DenialContext& context) {
-  std::vector<Denial> denials;
-  while (!error_text.empty()) {
-    const auto end = error_text.find('\n');
-    std::string_view line = error_text.substr(0, end);
-    error_text = end == std::string_view::npos ? std::string_view() : error_text.substr(end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const std::string lowered = detail::lower(line);
-    for (std::string_view signature : context.signatures) {
-      const auto at = signature.empty() ? std::string::npos : lowered.find(signature);
-      if (at == std::string::npos) continue;
-      const std::string_view after = line.substr(at + signature.size());
-      if (after.starts_with(" (") && !after.starts_with(" (os error ")) continue;  // ssh: about a login, not a file
-      Denial denial;
-      denial.error = signature == "permission denied"         ? "EACCES"
-                     : signature == "operation not permitted" ? "EPERM"
-                                                              : "EROFS";
-      denial.path = detail::path_in(line.substr(0, at), after);
-      if (denial.path.size() >= PATH_MAX) denial.path.clear();
-      const std::string message =
-          lowered.substr(0, denial.path.empty() ? at : std::min(at, line.substr(0, at).rfind(denial.path)));
-      if (!denial.path.empty())
-        denial.path =
-            os::resolved(denial.path.starts_with('/') ? denial.path : context.working_directory + "/" + denial.path);
-      denial.effect = detail::effect_in(message, denial.path);
-      denial.grant = denial.path.empty() ? "" : os::parent_of(denial.path);
-      const auto same = [&](const Denial& other) { return other.path == denial.path; };
-      const auto allowed = [&](const std::string& root) { return os::is_within(denial.path, root); };
-      if (std::none_of(denials.begin(), denials.end(), same) &&
-          (denial.path.empty() || std::none_of(context.writable_roots.begin(), context.writable_roots.end(), allowed)))
-        denials.push_back(std::move(denial));
-      break;
+  constexpr std::size_t most = 64;
+  struct Found {
+    std::size_t at;
+    Denial denial;
+  };
+  std::vector<Found> found;
+  if (!context.exit_code) return {};
+  for (const ErrorWords& words : context.words) {
+    std::size_t from = 0;
+    while (found.size() < most) {
+      const auto at = detail::find_letters(error_text, words.words, from);
+      if (at == std::string_view::npos) break;
+      const auto newline = error_text.rfind('\n', at);
+      const std::size_t begin = at == 0 || newline == std::string_view::npos ? 0 : newline + 1;
+      std::string_view rest = error_text.substr(begin);
+      const std::string_view line = detail::take_line(rest);
+      from = begin + line.size();
+      const detail::Message message{line.substr(0, at - begin), line.substr(at - begin, words.words.size()),
+                                    line.substr(std::min(at - begin + words.words.size(), line.size()))};
+      auto denial = detail::denial_in(message, words.error, context);
+      const auto same = [&](const Found& other) { return other.denial.path == denial->path; };
+      if (denial && std::none_of(found.begin(), found.end(), same)) found.push_back({at, std::move(*denial)});
     }
   }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.at < b.at; });
+  std::vector<Denial> denials;
+  for (Found& each : found) denials.push_back(std::move(each.denial));
   return denials;
 }
 

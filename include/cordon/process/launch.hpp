@@ -4,15 +4,21 @@
 // How a backend takes part in cordon's own spawn. A LaunchPlan belongs to a ConfinedArgv and is immutable; each spawn
 // asks it for one Launch, which owns the descriptors and the bookkeeping of that one execution.
 
+#include <cerrno>
 #include <cordon/argv.hpp>
+#include <cordon/detail/error_text.hpp>
+#include <cordon/dialect.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/process/ending.hpp>
 #include <cordon/process/resources.hpp>
 #include <cordon/process/stage.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace cordon::process {
@@ -77,6 +83,36 @@ struct LaunchRequest {
       ESRCH);
 }
 
+/// What the first stage of cordon's own wrote into its status pipe, all of it.
+struct ReportedStatus {
+  bool entered = false;  ///< everything before execve was done
+  std::optional<StatusRecord> failure = {};
+
+  /// NotExecutable or RunnerFailure; nothing when no failure was reported.
+  [[nodiscard]] std::optional<Ending> ending(std::string_view who) const {
+    if (!failure) return std::nullopt;
+    if (executes(failure->stage)) return NotExecutable{failure->error, failure->stage == Stage::interpreter};
+    return RunnerFailure{std::string(name(failure->stage)), failure->error,
+                         std::string(who) + ": " + cordon::detail::error_text(failure->error)};
+  }
+};
+
+/// Reads what is there now.
+template <class K>
+[[nodiscard]] ReportedStatus read_status(int fd) {
+  ReportedStatus status;
+  StatusRecord record;
+  while (!status.failure &&
+         os::read_some<K>(fd, std::as_writable_bytes(std::span(&record, 1))) == static_cast<long>(sizeof record)) {
+    if (record.magic != StatusRecord::expected_magic) record = {.stage = Stage::runner, .error = EPROTO};
+    if (record.error == 0)
+      status.entered = true;
+    else
+      status.failure = record;
+  }
+  return status;
+}
+
 /// One execution under way. Used by one thread at a time.
 class Launch {
  public:
@@ -123,6 +159,30 @@ class DirectLaunch final : public Launch {
 
  private:
   ChildSetup setup_;
+};
+
+/// Runs a runner that has no way but words to tell that it failed. Whatever it runs can print the same.
+class SpeakingLaunch final : public Launch {
+ public:
+  SpeakingLaunch(const LaunchRequest& request, const DialectView& dialect) : direct_(request), dialect_(dialect) {}
+
+  [[nodiscard]] const ChildSetup& setup() const noexcept override { return direct_.setup(); }
+
+  [[nodiscard]] Ending exec_failed(NotExecutable why) const override {
+    return RunnerFailure{"exec-runner", why.error, setup().argv.front() + ": " + cordon::detail::error_text(why.error)};
+  }
+
+  [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) override {
+    Ending ending = ending_or_throw(status);
+    if (const auto* exited = std::get_if<Exited>(&ending))
+      if (auto line = runner_failure_line(dialect_, exited->code, error_text))
+        return RunnerFailure{"runner", 0, std::move(*line)};
+    return ending;
+  }
+
+ private:
+  DirectLaunch direct_;
+  DialectView dialect_;
 };
 
 }  // namespace detail

@@ -272,8 +272,9 @@ template <ConfinedMode M>
   if (confined.launch() != nullptr)
     return confined.launch()->prepare({confined.command(), options.environment, directory, terminal});
   const Argv wrapped(confined.argv());
-  return std::make_unique<DirectLaunch>(
-      LaunchRequest{wrapped, options.environment, directory, terminal, confined.policy().scope().resources});
+  return std::make_unique<SpeakingLaunch>(
+      LaunchRequest{wrapped, options.environment, directory, terminal, confined.policy().scope().resources},
+      confined.dialect());
 }
 
 template <ConfinedMode M>

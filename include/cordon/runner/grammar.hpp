@@ -9,6 +9,7 @@
 // Each option takes exactly one value, consumed verbatim even when it looks like an option (LLR-04).
 
 #include <charconv>
+#include <cordon/dialect.hpp>
 #include <cordon/error.hpp>
 #include <cordon/resource_limits.hpp>
 #include <cstdint>
@@ -26,6 +27,9 @@ inline constexpr std::string_view keyword = "--cordon-runner";
 
 /// The exit status of a runner that could not run the command.
 inline constexpr int failure_status = 125;
+
+/// How it says so, for whoever spawns a confined argv without cordon and has no status channel.
+using FailureRule = RunnerFailureRule<ExitCodes<failure_status>, Fatal<"cordon-runner: ">>;
 
 /// A parsed runner command line, or one to be written.
 struct Words {

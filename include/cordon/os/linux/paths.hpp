@@ -123,9 +123,14 @@ inline int remove_directory(const std::string& path) noexcept {
   return ::rmdir(path.c_str()) == 0 ? 0 : -errno;
 }
 
+/// Why this process may not write it: 0 when it may, or -errno. -EROFS: its mount is read-only.
+[[nodiscard]] inline int write_refusal(const std::string& path) noexcept {
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 ? 0 : -errno;
+}
+
 /// True when this process may write it, by its mode and by how it is mounted.
 [[nodiscard]] inline bool may_write(const std::string& path) noexcept {
-  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  return write_refusal(path) == 0;
 }
 
 /// mkfifo(3) with mode 0600. 0, or -errno.
