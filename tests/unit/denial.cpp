@@ -262,6 +262,15 @@ TEST_CASE("A path that no kernel takes costs nothing") {
   CHECK(denials.front().path == "");
 }
 
+TEST_CASE("No line is so long or so odd that reading it takes long") {
+  for (const std::string piece : {"/a", " /a", "'", " '", "(\"", "\u2018", "\u00ab\u00a0", ": ", "Permission denied"}) {
+    std::string line;
+    while (line.size() < 4000000) line += piece;
+    for (const std::string& text : {line + ": Read-only file system", "Read-only file system: " + line, line})
+      CHECK(denials_in(text).size() <= 1);
+  }
+}
+
 TEST_CASE("The effect is read from the verb") {
   CHECK(effect("rm: cannot remove '/o/a': Read-only file system") == FileEffect::remove);
   CHECK(effect("unlink: cannot unlink '/o/a': Read-only file system") == FileEffect::remove);

@@ -85,11 +85,18 @@ struct DenialContext {
 
 namespace detail {
 
-/// A line that has the words for an errno in it.
+/// A line that has the words for an errno in it, and what is near them: the longest line costs no more than a long
+/// path.
 struct Message {
   std::string_view before;
-  std::string_view words;
   std::string_view after;
+
+  Message(std::string_view line, std::size_t at, std::size_t size) noexcept
+      : before(line.substr(0, at)), after(line.substr(std::min(at + size, line.size()))) {
+    constexpr std::size_t reach = 2 * PATH_MAX;
+    if (before.size() > reach) before.remove_prefix(before.size() - reach);
+    after = after.substr(0, reach);
+  }
 };
 
 [[nodiscard]] inline bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) noexcept {
@@ -311,8 +318,10 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
 /// The denial that one message speaks of, if it does.
 [[nodiscard]] inline std::optional<Denial> denial_in(const Message& message, int error, const DenialContext& context) {
   if (!stands_for_an_error(message)) return std::nullopt;
+  std::vector<std::string_view> subjects = subjects_of(message);
+  subjects.resize(std::min<std::size_t>(subjects.size(), 32));
   std::vector<std::string> paths;
-  for (std::string_view subject : subjects_of(message))
+  for (std::string_view subject : subjects)
     if (auto path = absolute(subject, context); !path.empty()) paths.push_back(std::move(path));
   const std::optional<FileEffect> effect = effect_of(message);
   Denial denial;
@@ -365,8 +374,7 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
       std::string_view rest = error_text.substr(begin);
       const std::string_view line = detail::take_line(rest);
       from = begin + line.size();
-      const detail::Message message{line.substr(0, at - begin), line.substr(at - begin, words.words.size()),
-                                    line.substr(std::min(at - begin + words.words.size(), line.size()))};
+      const detail::Message message(line, at - begin, words.words.size());
       auto denial = detail::denial_in(message, words.error, context);
       const auto same = [&](const Found& other) { return other.denial.path == denial->path; };
       if (denial && std::none_of(found.begin(), found.end(), same)) found.push_back({at, std::move(*denial)});
