@@ -70,6 +70,7 @@ int main_or_throw(int argc, char** argv) {
       ->capture_default_str();
   run_command.add_option("--bwrap", run.bwrap, "the bubblewrap binary, as an absolute path");
   run_command.add_option("--partial", run.partial, "refuse, refuse-unless-read-only or accept")->capture_default_str();
+  run_command.add_flag("--observe", run.observe, "see what is refused in the system calls, not in what is printed");
   run_command.add_flag("--capture", run.capture, "keep the output for the facts instead of passing it through");
   run_command.add_option("--max-output", run.max_output, "bytes kept per stream")
       ->check(CLI::NonNegativeNumber)
@@ -94,10 +95,10 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--timeout", run.timeout, "seconds the command may take; then SIGTERM to its whole tree");
   run_command.add_option("--grace", run.grace, "seconds from that to SIGKILL (3)");
   run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");
-  add_options_to_come(run_command,
-                      {"--observe", "--session", "--approval", "--escalate", "--justify", "--approve-with",
-                       "--approve-timeout", "--rules", "--ask"},
-                      not_built);
+  add_options_to_come(
+      run_command,
+      {"--session", "--approval", "--escalate", "--justify", "--approve-with", "--approve-timeout", "--rules", "--ask"},
+      not_built);
 
   std::string probe_workspace;
   bool probe_json = false;

@@ -228,8 +228,12 @@ using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
 template <class Rule>
 cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
                             const cordon::Argv& command, cordon::process::RunOptions options) {
-  const auto with = [&](auto backend) {
-    return run_with<Rule>(std::move(backend), policy, command, std::move(options), arguments.terminal == "auto");
+  const auto with = [&]<class Backend>(Backend backend) {
+    const bool follows_screen = arguments.terminal == "auto";
+    if (arguments.observe)
+      return run_with<Rule>(cordon::Observed<Backend>(std::move(backend)), policy, command, std::move(options),
+                            follows_screen);
+    return run_with<Rule>(std::move(backend), policy, command, std::move(options), follows_screen);
   };
   const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
   if (arguments.backend == "auto") {

@@ -21,6 +21,7 @@ struct RunArguments {
   std::string backend = "auto";
   std::string bwrap;
   std::string partial = "refuse-unless-read-only";
+  bool observe = false;
   bool capture = false;
   std::optional<std::string> timeout;
   std::string grace = "3";

@@ -30,6 +30,7 @@ struct Confinement {
   std::vector<std::string> best_effort;               ///< protected paths that a determined command could replace
   std::vector<std::string> shared_temp;               ///< directories of the host that it can write for temp files
   std::shared_ptr<const process::LaunchPlan> launch;  ///< how cordon's own spawn starts it; null: spawn `argv` as it is
+  std::vector<std::string> private_temp = {};         ///< directories that it can write and nobody else sees
 };
 
 /// An argv that a backend wrapped under a Policy<M>: the only thing that may be spawned in a restricted mode.
@@ -68,6 +69,10 @@ class [[nodiscard(
   /// Temp directories of the host that the command can write, because this backend has no private one to give.
   [[nodiscard]] const std::vector<std::string>& shared_temp() const noexcept {
     return confinement_.shared_temp;
+  }
+  /// Temp directories that are the command's own, by the names that they have for it.
+  [[nodiscard]] const std::vector<std::string>& private_temp() const noexcept {
+    return confinement_.private_temp;
   }
   [[nodiscard]] const process::LaunchPlan* launch() const noexcept {
     return confinement_.launch.get();

@@ -11,12 +11,14 @@
 #include <cordon/backend/landlock.hpp>
 #include <cordon/backend/layered.hpp>
 #include <cordon/backend/mount_namespace.hpp>
+#include <cordon/backend/observed.hpp>
 #include <cordon/backend/platform.hpp>
 #include <cordon/backend/probe_cache.hpp>
 #include <cordon/backend/refuse.hpp>
 #include <cordon/backend/reporting.hpp>
 #include <cordon/classify/denial.hpp>
 #include <cordon/classify/locale.hpp>
+#include <cordon/classify/observed.hpp>
 #include <cordon/classify/verdict.hpp>
 #include <cordon/confined.hpp>
 #include <cordon/dialect.hpp>

@@ -148,7 +148,8 @@ class Harness {
         .working_directory = options.working_directory.empty() ? scope.workspace_root : options.working_directory,
         .read_only_workspace = std::is_same_v<M, ReadOnly> ? scope.workspace_root : std::string(),
         .writable_roots = confined.policy().writable_roots(),
-        .protected_paths = scope.protected_paths};
+        .private_temp = confined.private_temp(),
+        .protected_paths = std::is_same_v<M, WorkspaceWrite> ? scope.protected_paths : std::vector<std::string>()};
     context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
                                   confined.shared_temp().end());
     std::vector<std::string> language = language_variables(options.environment);

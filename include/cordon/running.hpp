@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cordon/approval/answerer_chain.hpp>
 #include <cordon/classify/denial.hpp>
+#include <cordon/classify/observed.hpp>
 #include <cordon/enforcement.hpp>
 #include <cordon/error.hpp>
 #include <cordon/mode.hpp>
@@ -50,6 +51,7 @@ struct RunResult : RunFacts {
   process::TreeKeeper tree = process::TreeKeeper::subreaper;  ///< what saw to it that nothing was left running
   std::uint32_t outlived = 0;                                 ///< processes that ended later than the command itself
   std::vector<Denial> denials = {};
+  std::uint64_t unlisted_refusals = 0;  ///< refused calls that an observer had no room to write down
 
   [[nodiscard]] bool denied() const noexcept { return !denials.empty(); }
 };
@@ -125,6 +127,11 @@ class Running {
         done.ending);
     RunResult result{facts_,       command_ending, std::move(done.out), std::move(done.err),
                      done.elapsed, done.tree,      done.outlived};
+    if (done.observed) {
+      result.denials = observed_denials(*done.observed, context_);
+      result.unlisted_refusals = done.observed->left_out;
+      return result;
+    }
     if (!facts_.mode.confined()) return result;
     const process::Capture& words = facts_.terminal ? result.out : result.err;
     if (words.seen() == 0) return result;

@@ -197,6 +197,19 @@ for mode in read-only workspace-write; do
   check "$mode: and says so in the facts" says '"denied":true'
   check_not "$mode: nothing outside" test -e "$outside/new"
 done
+for backend in auto layered mount-namespace landlock bubblewrap; do
+  in_workspace --observe --backend $backend --partial accept --mode workspace-write -- \
+    sh -c "{ echo x >'$outside/new' || true; } 2>/dev/null; : >>mine"
+  if grep -q '^cordon: SANDBOX_UNAVAILABLE: ' "$place/err"; then continue; fi
+  equal "--observe, $backend: exit status" 0 "$status"
+  for fact in '"denied":true' '"evidence":"observed"' '"effect":"create"' "\"path\":\"$outside/new\"" "\"grant\":\"$outside\""; do
+    check "--observe, $backend: facts hold $fact" says "$fact"
+  done
+  check "--observe, $backend: facts name the call" grep -qE '"syscall":"open(at)?"' "$facts"
+  in_workspace --observe --backend $backend --partial accept --mode workspace-write -- \
+    sh -c 'echo "/etc/x: Read-only file system" >&2; exit 1'
+  check "--observe, $backend: words are no denial" says '"denied":false'
+done
 in_workspace --mode danger-full-access -- sh -c "echo x >'$outside/full'"
 check 'danger-full-access: nothing is confined' test -e "$outside/full"
 check 'danger-full-access: facts say so' says '"enforcement":null'

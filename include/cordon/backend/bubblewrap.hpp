@@ -216,6 +216,7 @@ class Launch final : public process::Launch {
       words.options.emplace_back("--environment-fd", give(memory(variables), "the environment"));
       if (attached) words.options.emplace_back("--status-fd", status_number_);
       if (request.terminal) words.options.emplace_back("--terminal", "own");
+      if (request.observed) words.options.emplace_back("--observe", "on");
       rest = runner::format(words);
       rest.insert(rest.begin(), "/proc/self/fd/" + self);
     } else {
@@ -237,6 +238,11 @@ class Launch final : public process::Launch {
     // By the guard, in a session without bubblewrap's own processes: ^C is for the command alone then.
     setup_.terminal_to_come = job_.guarded;
     setup_.confinement = before_exec(job_);
+    setup_.observed = request.observed;
+    if (request.observed) {
+      setup_.observed_roots = writable_roots(job_);
+      setup_.observed_exceptions = job_.scope.protected_paths;
+    }
     // bubblewrap is two processes itself; the one in the sandbox is in the command's user namespace.
     os::FileFacts binary;
     const bool own_users = job_.guarded && os::stat_path(job_.binary, binary) == 0 && (binary.mode & S_ISUID) == 0;
@@ -334,6 +340,15 @@ class Plan final : public process::LaunchPlan {
     require_unchanged(job_.scope, job_.writable);
     return std::make_unique<Launch>(job_, request, true);
   }
+  [[nodiscard]] std::string unobservable() const override {
+    if (!job_.guarded)
+      return "this program is not its own runner, or has no Landlock ABI 2, so nothing inside bubblewrap can show what "
+             "is refused; call cordon::runner::entry first in main";
+    os::FileFacts binary;
+    if (os::stat_path(job_.binary, binary) == 0 && (binary.mode & S_ISUID) != 0)
+      return job_.binary + " is set-uid, which a traced program can't make use of; use one that is not";
+    return {};
+  }
 
  private:
   Job job_;
@@ -424,7 +439,9 @@ class Bubblewrap {
                        bubblewrap::dialect(job.guarded),
                        {},
                        {},
-                       std::make_shared<bubblewrap::Plan>(job)};
+                       std::make_shared<bubblewrap::Plan>(job),
+                       {"/dev/shm"}};
+    if (job.writable) result.private_temp.emplace_back("/tmp");
     if (job.writable) result.best_effort = replaceable_protections(bubblewrap::writable_roots(job), job.scope);
     return result;
   }

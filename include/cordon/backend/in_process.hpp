@@ -18,6 +18,7 @@
 #include <cordon/os/linux/inherited.hpp>
 #include <cordon/os/linux/landlock.hpp>
 #include <cordon/os/linux/mount.hpp>
+#include <cordon/os/linux/observed_calls.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/os/linux/process.hpp>
 #include <cordon/os/linux/refused_calls.hpp>
@@ -256,6 +257,12 @@ class Writer {
   void refuse_calls() {
     steps_.call(process::Stage::privileges, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
                 os::arg(&os::refused_calls));
+  }
+
+  /// Shows a tracer what changes files. After everything else.
+  void show_calls() {
+    steps_.call(process::Stage::privileges, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                os::arg(&os::observing_filter));
   }
 
   /// Binds the child to the ruleset in descriptor `ruleset`.
@@ -638,6 +645,11 @@ class Launch final : public process::Launch {
     setup_.working_directory = request.working_directory;
     setup_.resources.limits = job.scope.resources;
     setup_.resources.writes_groups = writes_everything(job.scope, job.writable);
+    setup_.observed = request.observed;
+    if (request.observed) {
+      setup_.observed_roots = writable_roots(job);
+      setup_.observed_exceptions = job.scope.protected_paths;
+    }
     terminal_ = request.terminal;
     if (prepared_->has_namespaces()) {
       setup_.resources.own_user_namespace = true;
@@ -647,7 +659,9 @@ class Launch final : public process::Launch {
       setup_.init = prepared_->init();
       setup_.terminals = prepared_->terminals();
       // The refused calls are those of init.
-      Writer(job, prepared_->machine, steps_, 0).drop_privileges(prepared_->users);
+      Writer writer(job, prepared_->machine, steps_, 0);
+      writer.drop_privileges(prepared_->users);
+      if (request.observed) writer.show_calls();
       setup_.confinement = std::move(steps_.calls());
       return;
     }
@@ -667,6 +681,7 @@ class Launch final : public process::Launch {
     if (ruleset >= 0) writer.restrict_to(ruleset);
     writer.refuse_calls();
     writer.close_descriptors(setup_.descriptors.size());
+    if (request.observed) writer.show_calls();
     setup_.confinement = std::move(steps_.calls());
   }
   ~Launch() override {
@@ -684,7 +699,7 @@ class Launch final : public process::Launch {
     const Argv command(setup_.argv);
     auto again = std::make_unique<Launch>(
         job_, preparations_->take(*job_, &state), preparations_,
-        process::LaunchRequest{command, setup_.environment, setup_.working_directory, terminal_});
+        process::LaunchRequest{command, setup_.environment, setup_.working_directory, terminal_, {}, setup_.observed});
     again->renewed_ = true;
     return again;
   }
@@ -709,6 +724,7 @@ class Plan final : public process::LaunchPlan {
   [[nodiscard]] std::unique_ptr<process::Launch> prepare(const process::LaunchRequest& request) const override {
     return std::make_unique<Launch>(job_, preparations_->take(*job_), preparations_, request);
   }
+  [[nodiscard]] std::string unobservable() const override { return {}; }
 
  private:
   std::shared_ptr<const Job> job_;
@@ -784,7 +800,10 @@ class Confiner {
                                     " can't give one: " + problem->reason + "; " + problem->remedy);
     const auto temp = L.mounts ? temps_.of(policy.scope().session_id.value_or("")) : nullptr;
     Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>, temp.get());
-    Confinement result{plain_argv(job, command), name_of(L), *verdict.enforcement(), dialect_of(L), {}, {}, nullptr};
+    Confinement result{
+        plain_argv(job, command), name_of(L), *verdict.enforcement(), dialect_of(L), {}, {}, nullptr, {}};
+    for (const std::string_view own : {"/tmp", "/dev/shm"})
+      if (!(own == "/tmp" ? job.temp : job.shared_memory).empty()) result.private_temp.emplace_back(own);
     if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
     preparations_->prepare(job);  // what fails, fails here

@@ -55,7 +55,7 @@ struct Denial {
   friend bool operator==(const Denial&, const Denial&) = default;
 };
 
-/// What the text classifier needs to know about the run.
+/// What a classifier needs to know about the run.
 struct DenialContext {
   /// How this command says what `dialect` calls a denial: `words_of`.
   std::vector<ErrorWords> words = {};
@@ -63,6 +63,7 @@ struct DenialContext {
   std::string working_directory = {};
   std::string read_only_workspace = {};  ///< the workspace, in the mode that keeps it from being written
   std::vector<std::string> writable_roots = {};
+  std::vector<std::string> private_temp = {};     ///< that it can write, and sees in the place of the host's
   std::vector<std::string> protected_paths = {};  ///< inside them, and still read-only
 };
 

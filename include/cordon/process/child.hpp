@@ -10,6 +10,7 @@
 #include <cordon/process/init.hpp>
 #include <cordon/process/keeper.hpp>
 #include <cordon/process/launch.hpp>
+#include <cordon/process/observer.hpp>
 #include <cordon/process/options.hpp>
 #include <cordon/process/spill.hpp>
 #include <cordon/process/unread.hpp>
@@ -29,8 +30,9 @@ struct Completed {
   Capture out;
   Capture err;
   std::chrono::nanoseconds elapsed{};
-  TreeKeeper tree = TreeKeeper::subreaper;  ///< what would have ended, or did end, whatever it left running
-  std::uint32_t outlived = 0;               ///< processes of its tree that ended later than the command itself
+  TreeKeeper tree = TreeKeeper::subreaper;    ///< what would have ended, or did end, whatever it left running
+  std::uint32_t outlived = 0;                 ///< processes of its tree that ended later than the command itself
+  std::optional<Observations> observed = {};  ///< what was refused to it; empty when nobody was asked to look
 };
 
 template <class K>
@@ -226,7 +228,8 @@ class BasicChild {
                      in_namespace() ? TreeKeeper::pid_namespace
                      : whole_tree   ? TreeKeeper::subreaper
                                     : TreeKeeper::process_group,
-                     command.outlived};
+                     command.outlived,
+                     observed(whole_tree || in_namespace())};
   }
 
  private:
@@ -370,6 +373,30 @@ class BasicChild {
     in_pipe_.reset();
   }
 
+  /// What the observer saw, which ends with the last process of the command; with what got away, unless all can be
+  /// ended.
+  [[nodiscard]] std::optional<Observations> observed(bool all_ended) {
+    if (!observer_) return std::nullopt;
+    return observer_->finish(all_ended ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(0));
+  }
+
+  /// Has the command's process traced, which waits for that. Throws SandboxUnavailableError, and the command is not run
+  /// then.
+  void observe(long pid) {
+    const ChildSetup& setup = launch_->setup();
+    observer_ = std::make_unique<BasicObserver<K>>(setup.observed_roots, setup.observed_exceptions);
+    const long result = observer_->begin(pid);
+    if (result >= 0) return;
+    detail::let_go<K>(area_->view.command.child, false);
+    const int error = static_cast<int>(-result);
+    throw SandboxUnavailableError(
+        "what the sandbox refuses can't be observed: tracing the command was refused: " +
+            cordon::detail::error_text(error) +
+            "; allow ptrace for this user (kernel.yama.ptrace_scope below 3, and the profile of the container), or run "
+            "without an observer",
+        RunnerFailure{"observer", error, cordon::detail::error_text(error)});
+  }
+
   /// Takes one report of init, if there is any or `block` is true. False when none will come any more.
   bool hear_init(bool block) {
     detail::InitReport report{};
@@ -383,13 +410,28 @@ class BasicChild {
       running_ = false;
       return false;
     }
+    take(report, pid);
+    return true;
+  }
+
+  /// Waits for the word of the command's own process that only its execve is left. Its number, 0 when init told first
+  /// that there is no such process any more, or -1 when init is gone.
+  long hear_waiting() {
+    detail::InitReport report{};
+    long pid = 0;
+    if (os::receive_report<K>(channel(), report, pid, true) <= 0) return -1;
+    if (report == detail::InitReport::waiting) return pid;
+    take(report, pid);
+    return 0;
+  }
+
+  void take(detail::InitReport report, long pid) {
     if (report == detail::InitReport::started)
       pid_ = area_->view.command.pid > 0 ? pid : 0;
     else
       command_ended();
     if (report == detail::InitReport::gone || report == detail::InitReport::used_up) running_ = false;
     if (report == detail::InitReport::gone) launch_->gone();
-    return true;
   }
 
   void order_signal(int signal) noexcept { (void)os::send_order<K>(channel(), detail::InitOrder{nullptr, signal}, {}); }
@@ -438,6 +480,7 @@ class BasicChild {
   long keeper_pid_ = 0;
   os::BasicFd<K> keeper_;  ///< none in a namespace that has an init
   os::BasicFd<K> bell_;
+  std::unique_ptr<BasicObserver<K>> observer_;
   std::unique_ptr<std::stop_callback<detail::RingOnStop<K>>> stop_;  ///< gone before the bell
   os::BasicFd<K> in_pipe_;   ///< with a terminal: our side of it, until the command has ended
   os::BasicFd<K> out_pipe_;  ///< with a terminal: our side of it, until nothing more can come

@@ -26,8 +26,9 @@ struct InitOrder {
 };
 
 /// What it tells, in this order; `over` only when something is left then, `gone` when nothing is, `used_up` when no
-/// process is but something else, that the next command would find: then init is going to end.
-enum class InitReport { started, over, gone, used_up };
+/// process is but something else, that the next command would find: then init is going to end. `waiting` is said by the
+/// command's own process before `started`: nothing but its execve is left, and that is to be allowed.
+enum class InitReport { started, over, gone, used_up, waiting };
 
 /// The descriptors of init, which a command must not keep.
 inline constexpr int init_channel = first_descriptor;

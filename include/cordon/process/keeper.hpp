@@ -95,9 +95,10 @@ struct ChildView {
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;
   int (*instead)(void*) = nullptr;  ///< called instead of execve
-  int go = 1;                       ///< 0: execve waits until it is 1; -1: there is to be none
-  Stage stage = Stage::exec;        ///< the step that failed
-  int error = 0;                    ///< and its errno; 0 when execve has happened
+  bool observed = false;      ///< while it waits for `go`, a process that is not its ancestor may begin to trace it
+  int go = 1;                 ///< 0: execve waits until it is 1; -1: there is to be none
+  Stage stage = Stage::exec;  ///< the step that failed
+  int error = 0;              ///< and its errno; 0 when execve has happened
 };
 
 /// The command's process, from clone to execve: makes the prepared calls, and reports the first that fails.
@@ -119,6 +120,7 @@ child_main(void* raw) noexcept {
   while (__atomic_load_n(&view->go, __ATOMIC_ACQUIRE) == 0)
     K::call(SYS_futex, os::arg(&view->go), FUTEX_WAIT_PRIVATE, 0);
   if (view->go < 0) K::call(SYS_exit_group, 125);
+  if (view->observed) K::call(SYS_prctl, PR_SET_PTRACER, 0);
   view->error = exec_first<K>(view->candidates, view->argv, view->environment, view->stage);
   K::call(SYS_exit_group, 125);
   return 0;

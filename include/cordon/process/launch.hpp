@@ -42,10 +42,13 @@ struct ChildSetup {
   bool wraps = false;                     ///< argv is not the command itself but something that runs it
   std::string user_map = {};              ///< ids for a user namespace among clone_flags, written from outside
   std::string group_map = {};
-  int mapped = -1;     ///< a byte is written here when they are in place
-  int channel = -1;    ///< to the init of a namespace where the command is to be instead; see process/init.hpp
-  int init = -1;       ///< and that process's pidfd
-  int terminals = -1;  ///< the file system that a terminal for it is made in; -1: that of /dev/ptmx
+  int mapped = -1;        ///< a byte is written here when they are in place
+  int channel = -1;       ///< to the init of a namespace where the command is to be instead; see process/init.hpp
+  int init = -1;          ///< and that process's pidfd
+  int terminals = -1;     ///< the file system that a terminal for it is made in; -1: that of /dev/ptmx
+  bool observed = false;  ///< traced from its execve on; `confinement` or what argv runs installs os::observing_filter
+  std::vector<std::string> observed_roots = {};       ///< canonical; what is refused in them is not to be seen
+  std::vector<std::string> observed_exceptions = {};  ///< but in these it is
   bool terminal_to_come = false;  ///< what argv runs makes the terminal the controlling one of a session of its own
   ResourceSetup resources = {};
 };
@@ -66,6 +69,7 @@ struct LaunchRequest {
   const std::string& working_directory;
   bool terminal = false;          ///< it gets one of its own
   ResourceLimits resources = {};  ///< for a command that is in no policy's hands but its own
+  bool observed = false;          ///< what is refused to it is to be seen
 };
 
 /// The ending that the launched process itself had.
@@ -141,6 +145,10 @@ class LaunchPlan {
   virtual ~LaunchPlan() = default;
   /// Throws SpawnError when the system refuses descriptors or memory.
   [[nodiscard]] virtual std::unique_ptr<Launch> prepare(const LaunchRequest& request) const = 0;
+  /// Why LaunchRequest::observed can't be had of it, and what would help; empty when it can.
+  [[nodiscard]] virtual std::string unobservable() const {
+    return "its launch can't be observed; use a backend of this library";
+  }
 };
 
 namespace detail {

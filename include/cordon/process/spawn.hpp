@@ -160,6 +160,13 @@ template <class K>
     plan(Stage::descriptors, SYS_openat, AT_FDCWD, os::arg("/dev/null"), O_RDONLY);
   }
   plan(Stage::working_directory, SYS_chdir, os::arg(setup.working_directory.c_str()));
+  static constexpr InitReport waiting = InitReport::waiting;
+  if (setup.observed) {
+    // Where a security module lets only ancestors trace. Source: prctl(2), PR_SET_PTRACER.
+    if (os::exists("/proc/sys/kernel/yama/ptrace_scope")) plan(Stage::session, SYS_prctl, PR_SET_PTRACER, -1L);
+    plan(Stage::session, SYS_write, kept ? start_fd : static_cast<int>(init_channel), os::arg(&waiting),
+         sizeof waiting);
+  }
   // If the keeper is killed, so is the command. After the confinement, since a change of privileges undoes it.
   if (kept)
     plan(Stage::signals, SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
@@ -180,7 +187,9 @@ template <class K>
 
   CommandView& command = area.view.command;
   command.child = {area.calls.data(), area.calls.size(),       area.candidate_pointers.data(),
-                   area.argv.data(),  area.environment.data(), setup.instead};
+                   area.argv.data(),  area.environment.data(), setup.instead,
+                   setup.observed};
+  if (setup.observed) command.child.go = 0;
   command.main = child_main<K>;
   command.stack = area.child_stack.data() + area.child_stack.size();
   if (kept) {
@@ -217,13 +226,22 @@ template <class K>
   for (auto& fd : extra) fd.reset();
   if (kept) {
     start.write.reset();
-    std::byte unused;
-    (void)os::read_some<K>(start.read.get(), std::span(&unused, 1));
+    InitReport unused{};
+    const auto told = std::as_writable_bytes(std::span(&unused, 1));
+    const bool waits = os::read_some<K>(start.read.get(), told) > 0;
     child.pid_ = command.pid;
+    if (waits) {
+      child.observe(command.pid);
+      let_go<K>(command.child, true);
+      (void)os::read_some<K>(start.read.get(), told);
+    }
   } else {
+    const long waiting_pid = setup.observed ? child.hear_waiting() : 0;
     const bool current = child.launch_->current();
+    if (waiting_pid > 0 && current) child.observe(waiting_pid);
     let_go<K>(command.child, current);
-    if (!child.hear_init(true))
+    const bool told = setup.observed && waiting_pid == 0;
+    if (waiting_pid < 0 || (!told && !child.hear_init(true)))
       throw SandboxUnavailableError(
           "the init of the sandbox was killed, and with it whatever of the command had begun; start it again");
     if (!current) {

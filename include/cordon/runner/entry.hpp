@@ -19,6 +19,7 @@
 #include <cordon/backend/bubblewrap.hpp>
 #include <cordon/backend/in_process.hpp>
 #include <cordon/os/linux/landlock.hpp>
+#include <cordon/os/linux/observed_calls.hpp>
 #include <cordon/process/launch.hpp>
 #include <cordon/process/spawn.hpp>
 #include <cordon/runner/grammar.hpp>
@@ -183,6 +184,9 @@ inline void limit(const process::ResourceSetup& setup) {
   if (!words.one("--terminal").empty()) take_terminal();
   restrict_guard(words);
   limit({.limits = words.limits(), .own_user_namespace = true, .counted_by_rlimit = 1});
+  if (!words.one("--observe").empty())
+    require(K::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, os::arg(&os::observing_filter)), Stage::privileges,
+            "showing calls");
   execute(words.command, environment, status);
 }
 
@@ -303,9 +307,10 @@ struct PolicyWords {
 }
 
 [[nodiscard]] inline int run(const std::vector<std::string>& line) {
-  static constexpr std::array<std::string_view, 14> options{
-      "--identity", "--layers",        "--binary",      "--mode",           "--workspace", "--write", "--protect",
-      "--temp",     "--shared-memory", "--shared-temp", "--environment-fd", "--status-fd", "--limit", "--terminal"};
+  static constexpr std::array<std::string_view, 15> options{
+      "--identity",       "--layers",    "--binary", "--mode",          "--workspace",
+      "--write",          "--protect",   "--temp",   "--shared-memory", "--shared-temp",
+      "--environment-fd", "--status-fd", "--limit",  "--terminal",      "--observe"};
   int status = -1;
   Failure failure{process::Stage::arguments, EINVAL, ""};
   try {

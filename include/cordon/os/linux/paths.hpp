@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <climits>
@@ -43,6 +44,14 @@ namespace detail {
 [[nodiscard]] inline int stat_path(const std::string& path, FileFacts& facts) noexcept {
   struct stat raw {};
   if (::stat(path.c_str(), &raw) != 0) return -errno;
+  facts = detail::facts_of(raw);
+  return 0;
+}
+
+/// lstat(2): of a symlink itself. 0, or -errno.
+[[nodiscard]] inline int stat_name(const std::string& path, FileFacts& facts) noexcept {
+  struct stat raw {};
+  if (::lstat(path.c_str(), &raw) != 0) return -errno;
   facts = detail::facts_of(raw);
   return 0;
 }
@@ -131,6 +140,12 @@ inline int remove_directory(const std::string& path) noexcept {
 /// True when this process may write it, by its mode and by how it is mounted.
 [[nodiscard]] inline bool may_write(const std::string& path) noexcept {
   return write_refusal(path) == 0;
+}
+
+/// True when what is there lies on a mount, or a file system, that can't be written.
+[[nodiscard]] inline bool on_read_only_mount(const std::string& path) noexcept {
+  struct statvfs raw {};
+  return ::statvfs(path.c_str(), &raw) == 0 && (raw.f_flag & ST_RDONLY) != 0;
 }
 
 /// mkfifo(3) with mode 0600. 0, or -errno.

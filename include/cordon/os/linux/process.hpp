@@ -170,11 +170,14 @@ template <class K>
   return (effective_capabilities<K>() >> capability & 1U) != 0;
 }
 
+inline constexpr unsigned cap_chown = 0;
 inline constexpr unsigned cap_dac_override = 1;
+inline constexpr unsigned cap_fowner = 3;
 inline constexpr unsigned cap_setgid = 6;
 inline constexpr unsigned cap_setuid = 7;
 inline constexpr unsigned cap_setpcap = 8;
 inline constexpr unsigned cap_sys_admin = 21;
+inline constexpr unsigned cap_mknod = 27;
 
 /// The highest capability that the running kernel knows.
 [[nodiscard]] inline unsigned last_capability() noexcept {
