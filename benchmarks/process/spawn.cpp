@@ -2,9 +2,10 @@
 
 // What a confined spawn costs beside a plain one: posix_spawn, cordon in each composition, then fork+exec and
 // bubblewrap with the reference profile. The contenders of a series take turns in one run, each round in another order,
-// so that the machine's mood and what the one before has left to be cleaned up hits all of them alike; what is printed
-// is the median of each and its ratio to posix_spawn's. Several, since a fork makes the next write to each page of
-// this program dearer, and the kernel takes bubblewrap's namespaces apart while the next contender runs.
+// so that the machine's mood hits all of them alike, and each a few times in a row, of which the first are not counted:
+// what a spawn leaves to be cleaned up, such as bubblewrap's namespaces, is paid by the next, and that is to be one of
+// its own. What is printed is the median of each and its ratio to posix_spawn's. Several series, since a fork makes the
+// next write to each page of this program dearer.
 //
 //   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
 
@@ -44,14 +45,17 @@ void measure(std::vector<Contender> contenders, int rounds) {
   std::vector<Contender*> order;
   for (Contender& contender : contenders) order.push_back(&contender);
   std::minstd_rand random(1);
-  for (int round = -10; round < rounds; ++round) {
+  constexpr int uncounted = 2;
+  constexpr int in_a_row = 8;
+  for (int round = -in_a_row; round < rounds; round += in_a_row - uncounted) {
     std::shuffle(order.begin(), order.end(), random);
-    for (Contender* contender : order) {
-      const auto begun = Clock::now();
-      contender->once();
-      const std::chrono::duration<double, std::micro> taken = Clock::now() - begun;
-      if (round >= 0) contender->microseconds.push_back(taken.count());
-    }
+    for (Contender* contender : order)
+      for (int i = 0; i != in_a_row; ++i) {
+        const auto begun = Clock::now();
+        contender->once();
+        const std::chrono::duration<double, std::micro> taken = Clock::now() - begun;
+        if (round >= 0 && i >= uncounted) contender->microseconds.push_back(taken.count());
+      }
   }
   const auto median = [](std::vector<double>& values) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cordon/detail/overloaded.hpp>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -49,6 +50,14 @@ struct RunnerRule {
 struct DialectView {
   DialectView(std::span<const std::string_view> denial_texts, std::span<const RunnerRule> runner_rules) noexcept
       : denials(denial_texts), rules(runner_rules) {}
+
+  /// There is no dialect by default: a backend says how it speaks.
+  template <class Nothing = void>
+  DialectView() {
+    static_assert(detail::always_false<Nothing>,
+                  "cordon: a Confinement needs the dialect of its backend; write .dialect = MyDialect::view(), where "
+                  "using MyDialect = cordon::Dialect<cordon::DenialSignatures<\"...\">>");
+  }
 
   std::span<const std::string_view> denials;  ///< the C library's words for what this sandbox answers
   std::span<const RunnerRule> rules;          ///< tried in this order, and before any denial

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A backend says how its runner and its denials speak.
-// expect: DialectView
+// expect: cordon: a Confinement needs the dialect of its backend
 
 #include <cordon/confined.hpp>
 
