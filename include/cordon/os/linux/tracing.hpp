@@ -3,6 +3,7 @@
 
 // ptrace(2) as a process that shares its parent's memory may use it: nothing here calls anything but the kernel.
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
