@@ -24,6 +24,7 @@ struct StandIn {
   std::vector<std::string> runner;
   int* forgotten = nullptr;
   bool fails = false;
+  std::string only = {};  ///< the one program that it wraps; empty: every one
 
   template <cordon::ConfinedMode M>
   cordon::Availability probe(const cordon::Policy<M>&) {
@@ -31,7 +32,8 @@ struct StandIn {
   }
   template <cordon::ConfinedMode M>
   cordon::Confinement wrap(const cordon::Policy<M>&, const cordon::Argv& command) {
-    std::vector<std::string> argv = runner;
+    std::vector<std::string> argv;
+    if (only.empty() || only == command.elements().front()) argv = runner;
     argv.insert(argv.end(), command.elements().begin(), command.elements().end());
     cordon::Confinement result = confinement(argv, name, cordon::Enforcement::of<M>(cordon::EffectSet::all()));
     if (fails) result.launch = std::make_shared<FailingPlan>();

@@ -2,8 +2,11 @@
 
 // Runners that are not cordon's: stand-ins that are shell scripts, with and without a status channel.
 
+#include <cordon/backend/observed.hpp>
 #include <cordon/backend/reporting.hpp>
 #include <cordon/harness.hpp>
+
+#include <filesystem>
 
 #include "support/catch.hpp"
 #include "support/policies.hpp"
@@ -121,6 +124,22 @@ TEST_CASE("A runner that closes the channel runs nothing") {
   const support::TempDirectory directory;
   const Argv command{"/bin/sh", "-c", "echo ran >'" + directory.path() + "/ran'"};
   CHECK(failure(reporting("exec 3>&-; exec \"$@\""), command).stage == "runner");
+  CHECK_FALSE(support::exists(directory.path() + "/ran"));
+}
+
+TEST_CASE("A runner that is none runs nothing, with a channel or without") {
+  const support::TempDirectory directory;
+  const Argv command{"/bin/sh", "-c", "echo ran >'" + directory.path() + "/ran'"};
+  CHECK_THROWS_AS(run(StandIn{}, command), SandboxUnavailableError);
+  CHECK_THROWS_AS(run(Reporting<StandIn>(StandIn{}), command), SandboxUnavailableError);
+  CHECK_THROWS_AS(run(cordon::Observed<StandIn>(StandIn{}), command), SandboxUnavailableError);
+  // Those that wrap the command and not the first stage in its place, or the other way round.
+  StandIn forgetful = runner("exec \"$@\"");
+  for (const std::string& program :
+       {command.elements().front(), std::filesystem::read_symlink("/proc/self/exe").string()}) {
+    forgetful.only = program;
+    CHECK_THROWS_AS(run(Reporting<StandIn>(forgetful), command), SandboxUnavailableError);
+  }
   CHECK_FALSE(support::exists(directory.path() + "/ran"));
 }
 

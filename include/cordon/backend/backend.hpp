@@ -116,6 +116,21 @@ concept Backend = TaggedAsBackend<B> && NamedBackend<B> && std::movable<B> && Fo
   return replaceable;
 }
 
+namespace detail {
+
+/// What `backend` makes of `command`. Throws SandboxUnavailableError when that is the command as it was, with nothing
+/// that starts it otherwise.
+template <class B, ConfinedMode M>
+[[nodiscard]] Confinement wrapped(B& backend, const Policy<M>& policy, const Argv& command) {
+  Confinement confinement = backend.wrap(policy, command);
+  if (confinement.argv.empty() || (confinement.argv == command.elements() && confinement.launch == nullptr))
+    throw SandboxUnavailableError("backend " + confinement.backend +
+                                  " gave the command back as it was; a backend must wrap it or refuse");
+  return confinement;
+}
+
+}  // namespace detail
+
 /// The type of `cordon::confine`, the only thing that can make a ConfinedArgv.
 struct Confine {
   /// Wraps `command` under `policy`. Throws SandboxUnavailableError when the backend can't confine it; nothing is
@@ -126,11 +141,7 @@ struct Confine {
     static_assert(Backend<B>,
                   "cordon: this type is not a backend; it needs `using cordon_concept = cordon::BackendTag`, a name, "
                   "can_be_full<M>, probe, wrap and a noexcept invalidate (see cordon/backend/backend.hpp)");
-    Confinement confinement = backend.wrap(policy, command);
-    if (confinement.argv.empty() || (confinement.argv == command.elements() && confinement.launch == nullptr))
-      throw SandboxUnavailableError("backend " + confinement.backend +
-                                    " gave the command back as it was; a backend must wrap it or refuse");
-    return ConfinedArgv<M>(policy, command, std::move(confinement));
+    return ConfinedArgv<M>(policy, command, detail::wrapped(backend, policy, command));
   }
 
   /// DangerFullAccess has nothing to confine.

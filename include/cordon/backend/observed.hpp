@@ -89,7 +89,7 @@ class Observed {
 
   template <ConfinedMode M>
   [[nodiscard]] Confinement wrap(const Policy<M>& policy, const Argv& command) {
-    Confinement result = backend_.wrap(policy, command);
+    Confinement result = detail::wrapped(backend_, policy, command);
     if (const std::string why = detail::unobservable(result); !why.empty())
       throw SandboxUnavailableError("what " + result.backend + " refuses can't be observed: " + why);
     result.launch = std::make_shared<detail::ObservedPlan>(std::move(result.launch));

@@ -112,7 +112,7 @@ class Reporting {
     const Availability verdict = probe(policy);
     if (const auto* problem = verdict.problem())
       throw SandboxUnavailableError(std::string(name) + ": " + problem->reason + "; " + problem->remedy);
-    Confinement confinement = backend_.wrap(policy, command);
+    Confinement confinement = detail::wrapped(backend_, policy, command);
     if (confinement.launch != nullptr) return confinement;  // it has a channel
     std::string self;
     if (os::canonical_path(runner::self_program, self) < 0 || !os::executable(self))
@@ -123,8 +123,8 @@ class Reporting {
     words.options.emplace_back("--status-fd", std::to_string(process::first_descriptor));
     std::vector<std::string> staged = runner::format(words);
     staged.insert(staged.begin(), self);
-    confinement.launch = std::make_shared<reporting::Plan>(Argv(backend_.wrap(policy, Argv(std::move(staged))).argv),
-                                                           confinement.dialect);
+    confinement.launch = std::make_shared<reporting::Plan>(
+        Argv(detail::wrapped(backend_, policy, Argv(std::move(staged))).argv), confinement.dialect);
     return confinement;
   }
 
