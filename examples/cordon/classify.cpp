@@ -3,7 +3,6 @@
 
 #include <cordon/backend/platform.hpp>
 #include <cordon/classify/verdict.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 
@@ -28,15 +27,6 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& texts) {
   return {texts.begin(), texts.end()};
 }
 
-/// The variables of this tool that a command would have its language from.
-std::vector<std::string> own_language() {
-  std::vector<std::string> variables;
-  for (std::string_view name : cordon::detail::language_names)
-    if (const char* value = std::getenv(std::string(name).c_str()))
-      variables.push_back(std::string(name) + "=" + value);
-  return variables;
-}
-
 Json verdict_of(const ClassifyArguments& arguments, const cordon::DialectView& dialect, const std::string& text) {
   Json verdict{{"verdict", "command"}, {"detail", nullptr}, {"denials", Json::array()}};
   const std::optional<int> exit_code = arguments.signal ? std::nullopt : arguments.exit_code;
@@ -49,7 +39,7 @@ Json verdict_of(const ClassifyArguments& arguments, const cordon::DialectView& d
   if (!mode.confined()) return verdict;
   const bool writable = mode == cordon::workspace_write;
   cordon::DenialContext context;
-  context.words = cordon::words_of(dialect, own_language());
+  context.words = cordon::words_of(dialect, cordon::process::ambient_environment());
   context.exit_code = exit_code;
   const std::string here = cordon::os::current_directory();
   const std::string workspace = cordon::os::resolved(arguments.workspace.empty() ? here : arguments.workspace);

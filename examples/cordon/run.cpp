@@ -139,8 +139,7 @@ cordon::process::ChildEnvironment environment_for(const RunArguments& arguments,
       throw Failure("USAGE", "--env takes NAME=VALUE, not '" + entry + "'");
     policy.set.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
-  std::vector<std::string> ambient;
-  for (char** entry = environ; *entry != nullptr; ++entry) ambient.emplace_back(*entry);
+  const std::vector<std::string> ambient = cordon::process::ambient_environment();
   return cordon::process::make_environment(policy, ambient, confined);
 }
 

@@ -143,15 +143,7 @@ class Harness {
   template <ConfinedMode M>
   [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options) {
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
-    const PolicyScope& scope = confined.policy().scope();
-    DenialContext context{
-        .working_directory = options.working_directory.empty() ? scope.workspace_root : options.working_directory,
-        .read_only_workspace = std::is_same_v<M, ReadOnly> ? scope.workspace_root : std::string(),
-        .writable_roots = confined.policy().writable_roots(),
-        .private_temp = confined.private_temp(),
-        .protected_paths = std::is_same_v<M, WorkspaceWrite> ? scope.protected_paths : std::vector<std::string>()};
-    context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
-                                  confined.shared_temp().end());
+    DenialContext context = context_of(confined, options.working_directory);
     std::vector<std::string> language = language_variables(options.environment);
     RunFacts facts{M{},
                    confined.backend(),

@@ -85,12 +85,9 @@ void judge(const std::vector<Entry>& entries, Scores& scores) {
     REQUIRE(exited != nullptr);
     const bool seen = result.denied();
     const std::string words = result.err.text();
-    const cordon::DenialContext context{
-        .words = cordon::words_of(confined.dialect(), options.environment),
-        .exit_code = exited->code,
-        .working_directory = place.workspace(),
-        .read_only_workspace = std::is_same_v<M, cordon::ReadOnly> ? place.workspace() : "",
-        .writable_roots = policy.writable_roots()};
+    cordon::DenialContext context = cordon::context_of(confined, options.working_directory);
+    context.words = cordon::words_of(confined.dialect(), options.environment);
+    context.exit_code = exited->code;
     const bool said = !cordon::infer_denials(words, context).empty();
     scores.plain.add(cordon::has_denial_signature(confined.dialect(), exited->code, words), seen);
     scores.ours.add(said, seen);

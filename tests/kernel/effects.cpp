@@ -4,7 +4,6 @@
 // this. What got out must be what the enforcement calls missing, no more and no less.
 
 #include <functional>
-#include <memory>
 
 #include "kernel/support.hpp"
 
@@ -92,14 +91,6 @@ std::vector<EffectAttempt> attempts_in(const Place& place) {
     all.push_back({FileEffect::device, "control-device", {program("null-node")}});
   }
   return all;
-}
-
-/// With what root can have made beforehand.
-std::unique_ptr<Place> new_place() {
-  auto place = std::make_unique<Place>();
-  if (is_root()) REQUIRE(::mknod(place->out("null-node").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
-  place->remember();
-  return place;
 }
 
 struct Measured {

@@ -85,24 +85,6 @@ constexpr std::array changes{
            Who::root},
 };
 
-/// The outcome of `body` in a process of its own.
-template <class Body>
-bool in_fork(Body body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    bool good = false;
-    try {
-      good = body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    ::_exit(good ? 0 : 1);
-  }
-  int status = -1;
-  ::waitpid(pid, &status, 0);
-  return status == 0;
-}
-
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("A command inherits what the program is at that time, not what it was before", "[inherited]",

@@ -105,14 +105,6 @@ std::vector<Expected> attempts_in(const Place& place) {
   return all;
 }
 
-/// With what root can have made beforehand.
-std::unique_ptr<Place> new_place() {
-  auto place = std::make_unique<Place>();
-  if (is_root()) REQUIRE(::mknod(place->out("null-node").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
-  place->remember();
-  return place;
-}
-
 /// Gives this process a filter that answers EPERM to system call `number`, once and for all.
 bool forbid(std::uint32_t number) {
   std::array<sock_filter, 4> code{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
@@ -128,25 +120,6 @@ bool forbid(std::uint32_t number) {
 void await_up(cordon::Running& running) {
   while (running.read().out.text.find("up") == std::string::npos)
     if (running.wait_for(std::chrono::milliseconds(5))) return;
-}
-
-/// The outcome of `body` in a process of its own, which is killed after a while.
-template <class Body>
-bool in_fork(Body body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::alarm(60);
-    bool good = false;
-    try {
-      good = body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    ::_exit(good ? 0 : 1);
-  }
-  int status = -1;
-  ::waitpid(pid, &status, 0);
-  return status == 0;
 }
 
 }  // namespace

@@ -18,10 +18,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cordon/cordon.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -281,6 +283,14 @@ class Place {
   Tree before_;
 };
 
+/// A place, with what root can have made beforehand.
+[[nodiscard]] inline std::unique_ptr<Place> new_place() {
+  auto place = std::make_unique<Place>();
+  if (is_root()) REQUIRE(::mknod(place->out("null-node").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
+  place->remember();
+  return place;
+}
+
 /// The policy of mode M that a request comes to.
 template <cordon::ConfinedMode M>
 [[nodiscard]] cordon::Policy<M> policy_for(cordon::PolicyRequest request) {
@@ -390,6 +400,25 @@ inline void on_the_host(const std::string& script) {
   const Attempt done = run_plainly({"/bin/sh", "-c", script});
   INFO(script << "\n" << done.out);
   REQUIRE(done.status == 0);
+}
+
+/// The outcome of `body` in a process of its own, which is killed after a while.
+template <class Body>
+[[nodiscard]] bool in_fork(Body body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::alarm(60);
+    bool good = false;
+    try {
+      good = body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  return status == 0;
 }
 
 /// True when `condition` holds within three seconds.

@@ -150,6 +150,7 @@ TEST_CASE("T-DEN-01, T-DEN-02, T-DEN-12: words without a path are nothing withou
     CHECK(paths("Permission denied", context<Rules>(exit_code)).empty());
     CHECK(paths("Read-only file system", context(exit_code)).empty());
   }
+  CHECK(paths("touch: cannot touch '/o/x': Read-only file system", context(std::nullopt)).empty());
   CHECK(paths("Permission denied", context<Rules>(1)) == Paths{""});  // T-DEN-10
 }
 

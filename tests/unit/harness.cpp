@@ -32,7 +32,7 @@ TEST_CASE("A harness without a backend runs nothing in a confined mode") {
   CHECK_FALSE(support::exists(directory.path() + "/marker"));
 }
 
-TEST_CASE("T-DEN-15: a result says mode, backend and enforcement as they were") {
+TEST_CASE("T-DEN-15, CLS-K5: a result says mode, backend and enforcement as they were") {
   Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
   const auto result = harness.run(policy<WorkspaceWrite>(), Argv({"/bin/sh", "-c", "echo out; exit 3"}));
   CHECK(result.mode == cordon::SandboxMode(cordon::workspace_write));

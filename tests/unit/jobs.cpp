@@ -218,7 +218,9 @@ TEST_CASE("The limits of a job are kept though nobody waits") {
   }
 }
 
-TEST_CASE("T-SPN-18, CLS-09, CLS-12: a runner that fails settles its job as that error, and the output says so once") {
+TEST_CASE(
+    "T-SPN-18, CLS-09, CLS-12, CLS-K3: a runner that fails settles its job as that error, and the output says so "
+    "once") {
   int forgotten = 0;
   Jobs jobs;
   Harness<StandIn> harness(StandIn{{"/usr/bin/env"}, &forgotten, true});

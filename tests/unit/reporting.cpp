@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/policies.hpp"
+#include "support/processes.hpp"
 #include "support/stand_in.hpp"
 #include "support/temp_directory.hpp"
 
@@ -30,16 +31,10 @@ StandIn runner(const std::string& script) {
   return {.runner = {"/bin/sh", "-c", script, "runner"}};
 }
 
-cordon::process::RunOptions options() {
-  cordon::process::RunOptions result;
-  result.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
-  return result;
-}
-
 template <class B>
 cordon::RunResult run(B backend, const Argv& command) {
   cordon::Harness<B, cordon::AnswererChain<>, cordon::AcceptPartial> harness(std::move(backend));
-  return harness.run(support::policy<cordon::ReadOnly>(), command, options());
+  return harness.run(support::policy<cordon::ReadOnly>(), command, support::options_with_path());
 }
 
 template <class B>
@@ -86,7 +81,7 @@ TEST_CASE("T-SPN-01, T-SPN-14, T-SPN-15: a runner that can't be executed is the 
 TEST_CASE("T-SPN-11, T-SPN-12: a working directory that is none is the caller's error, whatever the runner is") {
   cordon::Harness<StandIn, cordon::AnswererChain<>, cordon::AcceptPartial> harness(StandIn{.runner = {"/nonexistent"}});
   for (const char* directory : {"/nonexistent", "/etc/passwd"}) {
-    auto there = options();
+    auto there = support::options_with_path();
     there.working_directory = directory;
     CHECK_THROWS_AS(harness.run(support::policy<cordon::ReadOnly>(), fine, there), cordon::SpawnError);
   }

@@ -194,15 +194,17 @@ TEST_CASE("What a command writes right before its end is not lost") {
 TEST_CASE("What a command leaves running on its terminal is hung up, and ends with it") {
   const support::TempDirectory directory;
   const std::string marker = directory.path() + "/marker";
+  const std::string other = directory.path() + "/other";
   const std::string token = unique_sleep();
   const auto begun = std::chrono::steady_clock::now();
   const Completed done = outcome("(trap 'echo hup >" + marker + "' HUP; echo ready >" + marker +
                                  "; while :; do sleep 0.01; "
-                                 "done) & (trap '' HUP; exec sleep " +
-                                 token + ") & while ! test -s " + marker + "; do sleep 0.01; done; echo end");
+                                 "done) & (trap '' HUP; echo ready >" +
+                                 other + "; exec sleep " + token + ") & while ! test -s " + marker + " -a -s " + other +
+                                 "; do sleep 0.01; done; echo end");
   CHECK(support::exited_with(done, 0));
   CHECK(done.out.text().starts_with("end\r\n"));
-  CHECK(done.outlived >= 1);
+  CHECK(done.outlived >= 2);
   CHECK(support::content_of(marker) == "hup\n");
   CHECK(who_run(token).empty());
   CHECK(std::chrono::steady_clock::now() - begun < 10s);

@@ -254,7 +254,7 @@ class Launch final : public process::Launch {
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
 
   [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override {
-    return RunnerFailure{"exec-runner", why.error, job_.binary + ": " + detail::error_text(why.error)};
+    return process::runner_not_executed(setup_, why);
   }
 
   /// Lets the command start when bubblewrap has set its sandbox up.

@@ -802,8 +802,8 @@ class Confiner {
     Job job = job_for(policy.scope(), std::is_same_v<M, WorkspaceWrite>, temp.get());
     Confinement result{
         plain_argv(job, command), name_of(L), *verdict.enforcement(), dialect_of(L), {}, {}, nullptr, {}};
-    for (const std::string_view own : {"/tmp", "/dev/shm"})
-      if (!(own == "/tmp" ? job.temp : job.shared_memory).empty()) result.private_temp.emplace_back(own);
+    if (!job.temp.empty()) result.private_temp.emplace_back("/tmp");
+    if (!job.shared_memory.empty()) result.private_temp.emplace_back("/dev/shm");
     if (job.writable) result.best_effort = replaceable_protections(writable_roots(job), job.scope);
     result.shared_temp = job.shared_temp;
     preparations_->prepare(job);  // what fails, fails here

@@ -27,7 +27,7 @@ class Launch final : public process::Launch {
   using K = os::Kernel;
 
  public:
-  Launch(const process::LaunchRequest& request, const DialectView& dialect) : direct_(request), dialect_(dialect) {
+  Launch(const process::LaunchRequest& request, const DialectView& dialect) : dialect_(dialect) {
     os::FdPair<K> pipe;
     if (const long made = os::make_pipe<K>(pipe); made < 0)
       throw SpawnError("can't start a command: making a pipe: " + detail::error_text(static_cast<int>(-made)),
@@ -35,14 +35,14 @@ class Launch final : public process::Launch {
     (void)os::set_nonblocking<K>(pipe.read.get());
     status_ = std::move(pipe.read);
     far_ = std::move(pipe.write);
-    setup_ = direct_.setup();
+    setup_ = process::detail::DirectLaunch(request).setup();
     setup_.descriptors = {far_.get()};
     setup_.wraps = true;
   }
 
   [[nodiscard]] const process::ChildSetup& setup() const noexcept override { return setup_; }
   [[nodiscard]] process::Ending exec_failed(process::NotExecutable why) const override {
-    return RunnerFailure{"exec-runner", why.error, setup_.argv.front() + ": " + detail::error_text(why.error)};
+    return process::runner_not_executed(setup_, why);
   }
   void started() override { far_.reset(); }
 
@@ -58,7 +58,6 @@ class Launch final : public process::Launch {
   }
 
  private:
-  process::detail::DirectLaunch direct_;
   DialectView dialect_;
   process::ChildSetup setup_;
   os::Fd status_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <climits>
 #include <cordon/classify/locale.hpp>
+#include <cordon/confined.hpp>
 #include <cordon/dialect.hpp>
 #include <cordon/effect.hpp>
 #include <cordon/mode.hpp>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,6 +68,21 @@ struct DenialContext {
   std::vector<std::string> private_temp = {};     ///< that it can write, and sees in the place of the host's
   std::vector<std::string> protected_paths = {};  ///< inside them, and still read-only
 };
+
+/// What is known from the start of a run of `confined`: not its words, and not how it ended.
+template <ConfinedMode M>
+[[nodiscard]] DenialContext context_of(const ConfinedArgv<M>& confined, const std::string& working_directory) {
+  const PolicyScope& scope = confined.policy().scope();
+  constexpr bool writable = std::is_same_v<M, WorkspaceWrite>;
+  DenialContext context{.working_directory = working_directory.empty() ? scope.workspace_root : working_directory,
+                        .read_only_workspace = writable ? std::string() : scope.workspace_root,
+                        .writable_roots = confined.policy().writable_roots(),
+                        .private_temp = confined.private_temp(),
+                        .protected_paths = writable ? scope.protected_paths : std::vector<std::string>()};
+  context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
+                                confined.shared_temp().end());
+  return context;
+}
 
 /// The denial texts of a dialect as a command says them that was started in `environment`: each that is the C library's
 /// in that command's language too.
@@ -194,11 +211,7 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
   std::string_view field = fields.back();
   const std::size_t space = field.rfind(' ');
   if (space != std::string_view::npos) {
-    const std::string verbs = [&] {
-      std::string text(field);
-      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
-      return text;
-    }();
+    const std::string verbs = lowered(field);
     for (const char* verb : {"create", "open", "write", "remove", "unlink", "mkdir", "rename", "lock", "touch"})
       if (verbs.find(verb) < space) return {field.substr(space + 1)};
     return {};
@@ -211,8 +224,7 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
 
 /// What was attempted, as far as the program's name or its verb tells; nothing when neither does.
 [[nodiscard]] inline std::optional<FileEffect> effect_of(const Message& message) {
-  std::string text(message.before.substr(0, message.before.find_first_of("'\"/\u2018")));
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
+  const std::string text = lowered(message.before.substr(0, message.before.find_first_of("'\"/\u2018")));
   const std::string_view program = std::string_view(text).substr(0, text.find(':'));
   const auto is = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), program) != names.end();

@@ -42,7 +42,7 @@ class JudgedCall {
 
   [[nodiscard]] Denial denial() const {
     const bool grantable = effect_ != FileEffect::device && effect_ != FileEffect::mount_topology &&
-                           !is_any_within(refused_path(), context_.protected_paths) && !of_process(refused_path());
+                           !is_within_any(refused_path(), context_.protected_paths) && !of_process(refused_path());
     return {effect_,
             refused_path(),
             std::string(error_name(call_.error)),
@@ -54,11 +54,6 @@ class JudgedCall {
   }
 
  private:
-  [[nodiscard]] static bool is_any_within(const std::string& path, const std::vector<std::string>& places) {
-    return std::any_of(places.begin(), places.end(),
-                       [&](const std::string& place) { return os::is_within(path, place); });
-  }
-
   /// A name that means another file for each process.
   [[nodiscard]] static bool of_process(std::string_view path) {
     constexpr std::array<std::string_view, 6> names{"/proc/self", "/proc/thread-self", "/dev/fd",
@@ -106,8 +101,8 @@ class JudgedCall {
   /// The command may not change what is there.
   [[nodiscard]] bool off_limits(const std::string& path) const {
     if (path.empty()) return false;
-    if (is_any_within(path, context_.protected_paths)) return true;
-    return !is_any_within(path, context_.writable_roots) && !is_any_within(path, context_.private_temp);
+    if (is_within_any(path, context_.protected_paths)) return true;
+    return !is_within_any(path, context_.writable_roots) && !is_within_any(path, context_.private_temp);
   }
 
   /// The first path of the call that is off limits; empty when none is.
@@ -160,8 +155,8 @@ class JudgedCall {
     os::FileFacts from;
     os::FileFacts to;
     return os::stat_path(os::parent_of(path_), from) < 0 || os::stat_path(os::parent_of(to_path_), to) < 0 ||
-           from.device == to.device || is_any_within(path_, context_.private_temp) ||
-           is_any_within(to_path_, context_.private_temp);
+           from.device == to.device || is_within_any(path_, context_.private_temp) ||
+           is_within_any(to_path_, context_.private_temp);
   }
 
   /// Whether this program could do it, as far as can be told without doing it.

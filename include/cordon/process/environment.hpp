@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cordon/error.hpp>
 #include <string>
@@ -145,6 +147,13 @@ namespace detail {
   std::sort(result.removed.begin(), result.removed.end());
   result.removed.erase(std::unique(result.removed.begin(), result.removed.end()), result.removed.end());
   return result;
+}
+
+/// All that this process has, as "NAME=VALUE". Not while another thread changes it.
+[[nodiscard]] inline std::vector<std::string> ambient_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
 }
 
 /// The value of NAME in a list of "NAME=VALUE"; null when it is not there.

@@ -247,19 +247,40 @@ has_ended(long pid) noexcept {
          info.si_pid != 0;
 }
 
+/// Writes "/proc/PID/NAME" with, if it is not negative, "/NUMBER" behind it.
+[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                            no_stack_protector)) inline void
+write_proc_path(char* path, long pid, const char* name, long number) noexcept {
+  const auto digits = [path](long value, std::size_t at)
+      __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector)) {
+    char reversed[20];
+    std::size_t count = 0;
+    do {
+      reversed[count++] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    while (count != 0) path[at++] = reversed[--count];
+    return at;
+  };
+  std::size_t at = 0;
+  for (const char* c = "/proc/"; *c != 0; ++c) path[at++] = *c;
+  at = digits(pid, at);
+  path[at++] = '/';
+  for (const char* c = name; *c != 0; ++c) path[at++] = *c;
+  if (number >= 0) {
+    path[at++] = '/';
+    at = digits(number, at);
+  }
+  path[at] = 0;
+}
+
 /// Writes `text` to /proc/PID/NAME. 0, or -errno.
 template <class K>
 [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                             no_stack_protector)) long
 write_proc(int pid, const char* name, const char* text, std::size_t size) noexcept {
-  char path[64] = "/proc/";
-  char digits[12];
-  int count = 0;
-  for (; pid > 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
-  int at = 6;
-  while (count > 0) path[at++] = digits[--count];
-  path[at++] = '/';
-  for (const char* c = name; *c != 0 && at < 63; ++c) path[at++] = *c;
+  char path[64];
+  write_proc_path(path, pid, name, -1);
   const long fd = K::call(SYS_openat, AT_FDCWD, os::arg(path), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return fd;
   const long written = K::call(SYS_write, fd, os::arg(text), static_cast<long>(size));

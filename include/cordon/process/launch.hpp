@@ -117,6 +117,11 @@ template <class K>
   return status;
 }
 
+/// What it means for a runner that its own program could not be executed, whatever the errno is.
+[[nodiscard]] inline RunnerFailure runner_not_executed(const ChildSetup& setup, NotExecutable why) {
+  return {"exec-runner", why.error, setup.argv.front() + ": " + cordon::detail::error_text(why.error)};
+}
+
 /// One execution under way. Used by one thread at a time.
 class Launch {
  public:
@@ -176,9 +181,7 @@ class SpeakingLaunch final : public Launch {
 
   [[nodiscard]] const ChildSetup& setup() const noexcept override { return direct_.setup(); }
 
-  [[nodiscard]] Ending exec_failed(NotExecutable why) const override {
-    return RunnerFailure{"exec-runner", why.error, setup().argv.front() + ": " + cordon::detail::error_text(why.error)};
-  }
+  [[nodiscard]] Ending exec_failed(NotExecutable why) const override { return runner_not_executed(setup(), why); }
 
   [[nodiscard]] Ending settle(std::optional<os::WaitStatus> status, std::string_view error_text) override {
     Ending ending = ending_or_throw(status);

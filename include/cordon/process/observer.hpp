@@ -118,33 +118,6 @@ find_calling(ObserverArea* area, long pid) noexcept {
   return place;
 }
 
-/// Writes "/proc/PID/NAME" with, if it is not negative, "/NUMBER" behind it.
-[[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
-                                                            no_stack_protector)) inline void
-write_proc_path(char* path, long pid, const char* name, long number) noexcept {
-  const auto digits = [path](long value, std::size_t at)
-      __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector)) {
-    char reversed[20];
-    std::size_t count = 0;
-    do {
-      reversed[count++] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    while (count != 0) path[at++] = reversed[--count];
-    return at;
-  };
-  std::size_t at = 0;
-  for (const char* c = "/proc/"; *c != 0; ++c) path[at++] = *c;
-  at = digits(pid, at);
-  path[at++] = '/';
-  for (const char* c = name; *c != 0; ++c) path[at++] = *c;
-  if (number >= 0) {
-    path[at++] = '/';
-    at = digits(number, at);
-  }
-  path[at] = 0;
-}
-
 /// True when the text begins with `place`, and that ends where a component does.
 [[nodiscard]] [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
                                                                           no_stack_protector)) inline bool

@@ -61,12 +61,6 @@ inline long require(long result, process::Stage stage, std::string what) {
   return static_cast<int>(number);
 }
 
-[[nodiscard]] inline std::vector<std::string> ambient_environment() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
-  return entries;
-}
-
 /// The NUL-terminated texts in a memory file.
 [[nodiscard]] inline std::vector<std::string> texts_from(int fd) {
   const std::string content = os::read_rest<K>(fd, std::numeric_limits<std::size_t>::max());
@@ -178,7 +172,7 @@ inline void limit(const process::ResourceSetup& setup) {
 [[noreturn]] inline void guard(const Words& words, int status) {
   using process::Stage;
   const int environment_fd = descriptor(words.one("--environment-fd"));
-  const auto environment = environment_fd >= 0 ? texts_from(environment_fd) : ambient_environment();
+  const auto environment = environment_fd >= 0 ? texts_from(environment_fd) : process::ambient_environment();
   require(K::call(SYS_close_range, 3, std::numeric_limits<int>::max(), close_on_exec_range), Stage::descriptors,
           "closing descriptors");
   if (!words.one("--terminal").empty()) take_terminal();
@@ -195,7 +189,7 @@ inline void limit(const process::ResourceSetup& setup) {
   if (status < 0) throw ArgvInvalidError("tell needs --status-fd");
   require(K::call(SYS_close_range, 3, std::numeric_limits<int>::max(), close_on_exec_range),
           process::Stage::descriptors, "closing descriptors");
-  execute(words.command, ambient_environment(), status);
+  execute(words.command, process::ambient_environment(), status);
 }
 
 /// Does to this process what cordon's own launch does to its child, and execs the command.
@@ -269,7 +263,7 @@ struct PolicyWords {
   if (job.all_rules && !job.guarded) throw Failure{process::Stage::landlock, ENOSYS, "the kernel's Landlock"};
   job.root = os::effective_uid<K>() == 0;
   const Argv command(words.command);
-  const auto environment = ambient_environment();
+  const auto environment = process::ambient_environment();
   const std::string directory = os::current_directory();
   require_unchanged(job.scope, job.writable);
   const cordon::bubblewrap::Launch launch(job, {command, environment, directory}, false);
@@ -291,7 +285,7 @@ struct PolicyWords {
   job.shared_memory = words.one("--shared-memory");
   job.shared_temp = words.all("--shared-temp");
   const Argv command(words.command);
-  const auto environment = ambient_environment();
+  const auto environment = process::ambient_environment();
   const std::string directory = os::current_directory();
   auto prepared = std::make_shared<in_process::Prepared>();
   if (job.layers.landlock) {
