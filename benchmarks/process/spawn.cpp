@@ -9,6 +9,7 @@
 //
 //   spawn_benchmark [ROUNDS] [RESIDENT_MIB] [BUSY_THREADS]
 
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,23 @@ std::function<void()> confined(Backend& backend, const cordon::ExecutionPolicy& 
   };
 }
 
+/// Keeps this thread, and what it starts, on the processor that it is on, for as long as it lives.
+class OnOneProcessor {
+ public:
+  OnOneProcessor() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+    if (::sched_getaffinity(0, sizeof all_, &all_) != 0 || ::sched_setaffinity(0, sizeof one, &one) != 0) std::abort();
+  }
+  ~OnOneProcessor() { (void)::sched_setaffinity(0, sizeof all_, &all_); }
+  OnOneProcessor(const OnOneProcessor&) = delete;
+  OnOneProcessor& operator=(const OnOneProcessor&) = delete;
+
+ private:
+  cpu_set_t all_{};
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -129,24 +147,29 @@ int main(int argc, char** argv) {
   const Contender best{"cordon, Layered", confined(layered, policy), {}};
   std::printf("%d rounds, %zu MiB resident, %zu busy threads, uid %u\n", rounds, resident.size() >> 20U, busy.size(),
               ::getuid());
-  measure({plain,
-           {"cordon, unconfined", unconfined, {}},
-           {"cordon, Landlock", confined(landlock, policy), {}},
-           {"cordon, MountNamespace", confined(mounts, policy), {}},
-           best},
-          rounds);
-  measure({plain,
-           {"bwrap, reference profile",
-            [] {
-              plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc",
-                           "--die-with-parent", "--tmpfs", "/tmp", "--bind", "/var/tmp", "/var/tmp", "--", "/bin/true",
-                           nullptr});
-            },
-            {}},
-           best},
-          rounds);
-  measure({plain, {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}}, rounds);
-  measure({plain, {"fork + exec", fork_and_exec, {}}}, rounds);
+  const std::vector<Contender> in_process{plain,
+                                          {"cordon, unconfined", unconfined, {}},
+                                          {"cordon, Landlock", confined(landlock, policy), {}},
+                                          {"cordon, MountNamespace", confined(mounts, policy), {}},
+                                          best};
+  {
+    const OnOneProcessor here;
+    measure(in_process, rounds);
+    measure({plain,
+             {"bwrap, reference profile",
+              [] {
+                plain_spawn({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc",
+                             "--die-with-parent", "--tmpfs", "/tmp", "--bind", "/var/tmp", "/var/tmp", "--",
+                             "/bin/true", nullptr});
+              },
+              {}},
+             best},
+            rounds);
+    measure({plain, {"cordon, Bubblewrap", confined(bubblewrap, policy), {}}}, rounds);
+    measure({plain, {"fork + exec", fork_and_exec, {}}}, rounds);
+  }
+  std::puts("with every processor:");
+  measure(in_process, rounds);
   stop = true;
   for (std::thread& thread : busy) thread.join();
 }
