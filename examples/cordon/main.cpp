@@ -7,12 +7,14 @@
 #include <cordon/runner/entry.hpp>
 #include <cordon/version.hpp>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "classify.hpp"
 #include "failure.hpp"
 #include "run.hpp"
+#include "session.hpp"
 
 namespace {
 
@@ -57,7 +59,8 @@ int main_or_throw(int argc, char** argv) {
 
   CLI::App& run_command =
       *app.add_subcommand("run", "Run PROGRAM under a mode: cordon run [options] -- PROGRAM [ARG...]");
-  run_command.add_option("--mode", run.mode, "read-only, workspace-write or danger-full-access")->capture_default_str();
+  run_command.add_option("--mode", run.mode,
+                         "read-only, workspace-write or danger-full-access (the session's, or read-only)");
   run_command.add_option("--workspace", run.workspace, "the workspace root, and the command's directory");
   run_command.add_flag("--allow-broad-root", run.allow_broad_root, "let / be a writable root");
   run_command.add_option("--cwd", run.cwd, "the command's directory when it is not the workspace root");
@@ -95,10 +98,10 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--timeout", run.timeout, "seconds the command may take; then SIGTERM to its whole tree");
   run_command.add_option("--grace", run.grace, "seconds from that to SIGKILL (3)");
   run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");
+  run_command.add_option("--session", run.session, "record the run in this session log, made when it is absent");
+  run_command.add_option("--approval", run.approval, "ask or never, for the session from now on");
   add_options_to_come(
-      run_command,
-      {"--session", "--approval", "--escalate", "--justify", "--approve-with", "--approve-timeout", "--rules", "--ask"},
-      not_built);
+      run_command, {"--escalate", "--justify", "--approve-with", "--approve-timeout", "--rules", "--ask"}, not_built);
 
   std::string probe_workspace;
   bool probe_json = false;
@@ -124,10 +127,47 @@ int main_or_throw(int argc, char** argv) {
   add_list("--allowed-exit", classify.allowed_exits, "an exit code with which its runner fails (any but 0)");
   add_list("--informational", classify.informational, "a whole line that its runner prints although it goes on");
 
-  for (const char* name : {"session", "resolve"})
-    app.add_subcommand(name, "not built yet")->prefix_command()->callback([&not_built, name] {
-      not_built.emplace_back(name);
-    });
+  tool::SessionArguments session;
+  std::function<int(const tool::SessionArguments&)> session_action;
+  CLI::App& session_command = *app.add_subcommand("session", "Make, change and look at session logs");
+  session_command.require_subcommand(1);
+  const auto add_session_command = [&](const char* name, const char* help,
+                                       int (*action)(const tool::SessionArguments&)) -> CLI::App& {
+    CLI::App& command = *session_command.add_subcommand(name, help);
+    command.add_option("FILE", session.file, "the session log")->required();
+    command.callback([&session_action, action] { session_action = action; });
+    return command;
+  };
+  add_session_command("new", "begin a log, never in the place of a file", tool::session_new)
+      .add_option("--cwd", session.cwd, "the directory that the session is about")
+      ->required();
+  const auto add_value = [&](CLI::App& command, const char* name, const char* help) {
+    command.add_option(name, session.value, help)->required();
+  };
+  const auto add_defaults = [&](CLI::App& command) {
+    command.add_option("--default-mode", session.default_mode, "the deployment's mode")->capture_default_str();
+    command.add_option("--default-approval", session.default_approval, "the deployment's approval policy")
+        ->capture_default_str();
+  };
+  CLI::App& mode_command = add_session_command("mode", "switch the mode", tool::session_mode);
+  add_value(mode_command, "MODE", "read-only, workspace-write or danger-full-access");
+  CLI::App& approval_command = add_session_command("approval", "switch the approval policy", tool::session_approval);
+  add_value(approval_command, "POLICY", "ask or never");
+  CLI::App& preset_command = add_session_command("preset", "select a preset", tool::session_preset);
+  add_value(preset_command, "NAME", "workspace-write or danger-full-access");
+  CLI::App& turn_command = add_session_command("turn", "begin or end a turn", tool::session_turn);
+  turn_command.add_option("WHAT", session.value, "start or end")->required()->check(CLI::IsMember({"start", "end"}));
+  CLI::App& show_command = add_session_command("show", "say what the session is", tool::session_show);
+  show_command.add_flag("--json", session.json, "print one JSON object");
+  for (CLI::App* command : {&mode_command, &approval_command, &preset_command, &show_command}) add_defaults(*command);
+  add_session_command("verify", "0: sound; 1: only its end is torn; 2: corrupt", tool::session_verify);
+
+  tool::ResolveArguments resolve;
+  CLI::App& resolve_command = *app.add_subcommand("resolve", "Say which mode and root a command would have");
+  resolve_command.add_option("--session", resolve.session, "a session log");
+  resolve_command.add_option("--mode", resolve.mode, "the mode that was approved for this call");
+  resolve_command.add_option("--default-mode", resolve.default_mode, "the deployment's mode")->capture_default_str();
+  resolve_command.add_option("--root", resolve.root, "the configured root (the current directory)");
 
   try {
     app.parse(words);
@@ -139,6 +179,8 @@ int main_or_throw(int argc, char** argv) {
   if (!not_built.empty()) return complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
   if (classify_command.parsed()) return tool::classify(classify);
   if (probe_command.parsed()) return tool::probe(probe_workspace, probe_json);
+  if (resolve_command.parsed()) return tool::resolve(resolve);
+  if (session_action) return session_action(session);
   return tool::run(run);
 }
 

@@ -206,33 +206,88 @@ class CancelOnSignal {
   std::jthread waiter_;
 };
 
+/// The log of a run: a file, or nothing that outlives it.
+class RunLog {
+ public:
+  explicit RunLog(cordon::MemoryLog log) : log_(std::move(log)) {}
+  explicit RunLog(cordon::JsonlLog log) : log_(std::move(log)) {}
+
+  [[nodiscard]] const cordon::SessionHeader& header() const {
+    return std::visit([](const auto& log) -> const cordon::SessionHeader& { return log.header(); }, log_);
+  }
+  [[nodiscard]] const cordon::SessionState& state() const {
+    return std::visit([](const auto& log) -> const cordon::SessionState& { return log.state(); }, log_);
+  }
+  void append(std::span<const cordon::Event> events) {
+    std::visit([&](auto& log) { log.append(events); }, log_);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::visit([&](auto& log) { log.for_each(visit); }, log_);
+  }
+  /// Empty without a file.
+  [[nodiscard]] std::string path() const {
+    const auto* file = std::get_if<cordon::JsonlLog>(&log_);
+    return file == nullptr ? std::string() : file->path();
+  }
+  [[nodiscard]] std::string real_path() const {
+    const auto* file = std::get_if<cordon::JsonlLog>(&log_);
+    return file == nullptr ? std::string() : file->real_path();
+  }
+
+ private:
+  std::variant<cordon::MemoryLog, cordon::JsonlLog> log_;
+};
+
+using Session = cordon::Session<RunLog>;
+
+/// The session that `--session` names, made in the workspace when there is none yet; without, one in memory, which has
+/// no directory of its own.
+RunLog open_log(const RunArguments& arguments) {
+  if (arguments.session.empty()) return RunLog(cordon::MemoryLog(cordon::new_session({})));
+  os::FileFacts facts;
+  if (os::stat_name(arguments.session, facts) == 0) return RunLog(cordon::JsonlLog::open(arguments.session));
+  const std::string directory = arguments.workspace.empty() ? os::current_directory() : arguments.workspace;
+  cordon::JsonlLog log = cordon::JsonlLog::create(arguments.session, cordon::new_session(directory));
+  log.flush();
+  return RunLog(std::move(log));
+}
+
+/// What a run is recorded with.
+struct Recorder {
+  cordon::Turn<RunLog> turn;
+  std::string full_access_reason;
+};
+
 template <class Rule, class Backend>
-cordon::RunResult run_with(Backend backend, const cordon::ExecutionPolicy& policy, const cordon::Argv& command,
-                           cordon::process::RunOptions options, bool follows_screen) {
+cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::ExecutionPolicy& policy,
+                           const cordon::Argv& command, cordon::process::RunOptions options, bool follows_screen) {
   cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
+  const auto execute = [&](auto& by, auto what, cordon::process::RunOptions how) {
+    return follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
+                          : by.run(std::move(what), std::move(how));
+  };
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
-        cordon::UnconfinedArgv unconfined(full_access, command);
-        return follows_screen ? follow_screen(harness.start(std::move(unconfined), std::move(options)))
-                              : harness.run(std::move(unconfined), std::move(options));
+        return run_in(recorder.turn, harness, cordon::UnconfinedArgv(full_access, command), recorder.full_access_reason,
+                      std::move(options), cordon::MaskSecrets{}, execute);
       },
       [&](const auto& confined) {
-        return follows_screen ? follow_screen(harness.start(confined, command, std::move(options)))
-                              : harness.run(confined, command, std::move(options));
+        return run_in(recorder.turn, harness, confined, command, std::move(options), cordon::MaskSecrets{}, execute);
       });
 }
 
 using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
 
 template <class Rule>
-cordon::RunResult run_under(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
+cordon::RunResult run_under(const RunArguments& arguments, Recorder& recorder, const cordon::ExecutionPolicy& policy,
                             const cordon::Argv& command, cordon::process::RunOptions options) {
   const auto with = [&]<class Backend>(Backend backend) {
     const bool follows_screen = arguments.terminal == "auto";
     if (arguments.observe)
-      return run_with<Rule>(cordon::Observed<Backend>(std::move(backend)), policy, command, std::move(options),
-                            follows_screen);
-    return run_with<Rule>(std::move(backend), policy, command, std::move(options), follows_screen);
+      return run_with<Rule>(cordon::Observed<Backend>(std::move(backend)), recorder, policy, command,
+                            std::move(options), follows_screen);
+    return run_with<Rule>(std::move(backend), recorder, policy, command, std::move(options), follows_screen);
   };
   const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
   if (arguments.backend == "auto") {
@@ -254,14 +309,14 @@ cordon::RunResult run_under(const RunArguments& arguments, const cordon::Executi
                              arguments.backend + "'");
 }
 
-cordon::RunResult run_command(const RunArguments& arguments, const cordon::ExecutionPolicy& policy,
+cordon::RunResult run_command(const RunArguments& arguments, Recorder& recorder, const cordon::ExecutionPolicy& policy,
                               const cordon::Argv& command, cordon::process::RunOptions options) {
   if (arguments.partial == "refuse")
-    return run_under<cordon::RefusePartial>(arguments, policy, command, std::move(options));
+    return run_under<cordon::RefusePartial>(arguments, recorder, policy, command, std::move(options));
   if (arguments.partial == "refuse-unless-read-only")
-    return run_under<cordon::RefusePartialUnlessReadOnly>(arguments, policy, command, std::move(options));
+    return run_under<cordon::RefusePartialUnlessReadOnly>(arguments, recorder, policy, command, std::move(options));
   if (arguments.partial == "accept")
-    return run_under<cordon::AcceptPartial>(arguments, policy, command, std::move(options));
+    return run_under<cordon::AcceptPartial>(arguments, recorder, policy, command, std::move(options));
   throw Failure("USAGE", "--partial takes refuse, refuse-unless-read-only or accept, not '" + arguments.partial + "'");
 }
 
@@ -295,12 +350,9 @@ std::string outcome_of(const cordon::Error& error) {
     case cordon::ErrorCode::sandbox_unavailable:
     case cordon::ErrorCode::spawn_failed:
       return "unavailable";
-    case cordon::ErrorCode::argv_invalid:
-    case cordon::ErrorCode::policy_invalid:
-    case cordon::ErrorCode::enforcement_partial:
+    default:
       return "refused";
   }
-  return "refused";
 }
 
 int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& result, const std::string& program,
@@ -315,23 +367,52 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
   return std::holds_alternative<cordon::process::Cancelled>(result.ending) ? 128 + cancelled_by : 124;
 }
 
+/// The policy of the session, whose own log its commands can't write.
+cordon::ExecutionPolicy resolve_for(Session& session, cordon::PolicyRequest roots,
+                                    std::optional<cordon::ExplicitMode> explicit_mode) {
+  if (!roots.workspace_root.empty() && !session.header().cwd.empty()) {
+    std::string named;
+    if (os::canonical_path(roots.workspace_root, named) < 0 || named != session.header().cwd)
+      throw cordon::PolicyInvalidError("--workspace " + roots.workspace_root +
+                                       " is not the directory of the session, " + session.header().cwd +
+                                       "; leave it out, or begin another session");
+  }
+  const auto mode = explicit_mode ? std::optional(explicit_mode->take()) : std::nullopt;
+  const auto resolve_now = [&] {
+    return cordon::resolve(session, roots, mode ? std::optional<cordon::ExplicitMode>(*mode) : std::nullopt).policy;
+  };
+  cordon::ExecutionPolicy policy = resolve_now();
+  const std::size_t before = roots.protect.size();
+  session.with_log([&](const RunLog& log) {
+    if (!log.path().empty()) protect_log(roots, policy, log);
+  });
+  return roots.protect.size() == before ? policy : resolve_now();
+}
+
 }  // namespace
 
 int run(const RunArguments& arguments) {
   const FactsFile file(arguments);
   Json facts = blank_facts();
   try {
-    const cordon::SandboxMode mode = cordon::SandboxMode::parse(arguments.mode);
-    facts["mode"] = mode.name();
+    std::optional<cordon::ExplicitMode> explicit_mode;
+    if (!arguments.mode.empty()) explicit_mode.emplace(cordon::SandboxMode::parse(arguments.mode));
+    const bool explicitly = explicit_mode.has_value();
+    facts["mode"] = explicitly ? arguments.mode : cordon::ReadOnly::name;
+    std::optional<cordon::ApprovalPolicy> approval;
+    if (arguments.approval) approval = cordon::parse_approval_policy(*arguments.approval);
     const cordon::Argv command(arguments.command);
-    const cordon::ExecutionPolicy policy =
-        cordon::PolicyResolver::resolve({.mode = mode,
-                                         .workspace_root = arguments.workspace,
-                                         .write = arguments.write,
-                                         .write_if_exists = arguments.write_if_exists,
-                                         .protect = arguments.protect,
-                                         .allow_broad_root = arguments.allow_broad_root,
-                                         .resources = limits_of(arguments.limits)});
+    const cordon::PolicyRequest roots{.workspace_root = arguments.workspace,
+                                      .write = arguments.write,
+                                      .write_if_exists = arguments.write_if_exists,
+                                      .protect = arguments.protect,
+                                      .allow_broad_root = arguments.allow_broad_root,
+                                      .resources = limits_of(arguments.limits)};
+    Session session(open_log(arguments));
+    if (approval) session.set_approval_policy(*approval);
+    const cordon::ExecutionPolicy policy = resolve_for(session, roots, std::move(explicit_mode));
+    const cordon::SandboxMode mode = policy.mode();
+    facts["mode"] = mode.name();
     facts["workspace_root"] = readable(policy.scope().workspace_root);
     for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
     cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
@@ -355,7 +436,11 @@ int run(const RunArguments& arguments) {
     if (!arguments.capture) options.on_output = pass_through;
     const cordon::RunResult result = [&] {
       const RawKeyboard raw(arguments.terminal && arguments.input == "inherit");
-      return run_command(arguments, policy, command, std::move(options));
+      auto held = session.continue_turn();
+      Recorder recorder{held ? *std::move(held) : session.begin_turn(), full_access_reason(session, explicitly)};
+      cordon::RunResult done = run_command(arguments, recorder, policy, command, std::move(options));
+      if (!held) recorder.turn.end();
+      return done;
     }();
     add_result(facts, result, arguments.capture);
     return exit_status(file, facts, result, command.program(), cancel.number());

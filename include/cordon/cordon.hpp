@@ -4,7 +4,9 @@
 // Everything but cordon/format.hpp, which brings fmt.
 
 #include <cordon/approval/answerer_chain.hpp>
+#include <cordon/approval_policy.hpp>
 #include <cordon/argv.hpp>
+#include <cordon/audit.hpp>
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/bubblewrap.hpp>
 #include <cordon/backend/first_usable.hpp>
@@ -37,5 +39,13 @@
 #include <cordon/resource_limits.hpp>
 #include <cordon/runner/entry.hpp>
 #include <cordon/running.hpp>
+#include <cordon/session/codec.hpp>
+#include <cordon/session/event.hpp>
+#include <cordon/session/fold.hpp>
+#include <cordon/session/jsonl_log.hpp>
+#include <cordon/session/log.hpp>
+#include <cordon/session/preset.hpp>
+#include <cordon/session/resolve.hpp>
+#include <cordon/session/session.hpp>
 #include <cordon/sinks.hpp>
 #include <cordon/version.hpp>

@@ -17,6 +17,12 @@ enum class ErrorCode : std::uint8_t {
   sandbox_unavailable,  ///< no backend could confine the command; it did not run
   enforcement_partial,  ///< a backend could confine it, but not against everything that the mode promises
   spawn_failed,         ///< the operating system refused to start or follow a process; it did not run confined
+  session_invalid,      ///< what was asked of a session does not fit its state; nothing was recorded
+  log_corrupt,          ///< a session log is damaged, or was written by nobody who may
+  log_unsupported,      ///< a session log holds what only another version of cordon understands
+  log_locked,           ///< another process writes this session log
+  log_exists,           ///< there is a file already where a new session log was to be
+  log_failed,           ///< the operating system refused to read or write a session log; the event is not recorded
 };
 
 [[nodiscard]] constexpr std::string_view name(ErrorCode code) noexcept {
@@ -31,6 +37,18 @@ enum class ErrorCode : std::uint8_t {
       return "ENFORCEMENT_PARTIAL";
     case ErrorCode::spawn_failed:
       return "SPAWN_FAILED";
+    case ErrorCode::session_invalid:
+      return "SESSION_INVALID";
+    case ErrorCode::log_corrupt:
+      return "LOG_CORRUPT";
+    case ErrorCode::log_unsupported:
+      return "LOG_UNSUPPORTED";
+    case ErrorCode::log_locked:
+      return "LOG_LOCKED";
+    case ErrorCode::log_exists:
+      return "LOG_EXISTS";
+    case ErrorCode::log_failed:
+      return "LOG_FAILED";
   }
   return "UNKNOWN";
 }
@@ -94,6 +112,29 @@ class SpawnError : public Error {
 
  private:
   int error_;
+};
+
+/// A session can't do that now: a turn is open already, or none is; a preset has no such name. Nothing was recorded.
+class SessionInvalidError : public Error {
+ public:
+  explicit SessionInvalidError(const std::string& message) : Error(ErrorCode::session_invalid, message) {}
+};
+
+/// A session log that can't be read, written or begun. One type for all, since a program does the same about each: it
+/// tells somebody, and runs nothing under that session.
+class LogError : public Error {
+ public:
+  /// `offset` is of the first byte that is not sound, `line` its line counted from 1.
+  LogError(ErrorCode code, const std::string& message, std::uint64_t line = 0, std::uint64_t offset = 0)
+      : Error(code, message), line_(line), offset_(offset) {}
+
+  /// Where the damage is; both 0 where it is not a matter of a place.
+  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+
+ private:
+  std::uint64_t line_;
+  std::uint64_t offset_;
 };
 
 }  // namespace cordon

@@ -8,11 +8,11 @@
 
 #include <cordon/harness.hpp>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/fake_kernel.hpp"
 #include "support/policies.hpp"
 #include "support/processes.hpp"
 #include "support/scripted_backend.hpp"
@@ -23,37 +23,12 @@ using process::Capture;
 using process::RunOptions;
 using process::SpillDirectory;
 using process::SpillFacts;
+using support::FakeKernel;
 using support::run_shell;
 using support::TempDirectory;
 using State = SpillFacts::State;
 
 namespace {
-
-/// The real kernel, but for the calls that a test refuses.
-struct FakeKernel {
-  static inline long refused = -1;  ///< the system call
-  static inline int from = 0;       ///< how many of it succeed before
-  static inline int error = 0;
-  static inline std::size_t most = 0;  ///< bytes that one write takes; 0 for all
-  static inline std::map<long, int> calls;
-
-  static long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
-    if (number == SYS_write && most != 0) c = std::min(c, static_cast<long>(most));
-    if (calls[number]++ >= from && number == refused) {
-      if (number == SYS_close) cordon::os::Kernel::call(number, a);
-      return -error;
-    }
-    return cordon::os::Kernel::call(number, a, b, c, d, e, f);
-  }
-
-  static void refuse(long number, int after = 0, int with = 0) {
-    refused = number;
-    from = after;
-    error = with;
-    most = 0;
-    calls.clear();
-  }
-};
 
 using Recorder = process::detail::Recorder<FakeKernel>;
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// Commands that leave a record: what is to run is in the log before it runs, and what became of it after.
+
+#include <algorithm>
+#include <concepts>
+#include <cordon/argv.hpp>
+#include <cordon/confined.hpp>
+#include <cordon/os/linux/paths.hpp>
+#include <cordon/policy/resolver.hpp>
+#include <cordon/process/environment.hpp>
+#include <cordon/process/options.hpp>
+#include <cordon/running.hpp>
+#include <cordon/session/session.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cordon {
+
+/// What a log shows of an argv: gives the elements that are recorded.
+template <class M>
+concept ArgvMask = requires(const M& mask, const std::vector<std::string>& argv) {
+  { mask(argv) } -> std::convertible_to<std::vector<std::string>>;
+};
+
+/// Everything.
+struct ShowAll {
+  std::vector<std::string> operator()(const std::vector<std::string>& argv) const { return argv; }
+};
+
+/// All but what looks like a secret: the value of NAME=VALUE and --name=value where the name says so, what follows an
+/// option of such a name, and URLs with a password. A heuristic, as it is for environment variables.
+struct MaskSecrets {
+  static constexpr std::string_view masked = "[masked]";
+
+  std::vector<std::string> operator()(std::vector<std::string> argv) const {
+    bool next = false;
+    for (std::string& word : argv) {
+      const std::size_t equals = word.find('=');
+      const std::string_view name = std::string_view(word).substr(0, equals);
+      const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
+      const std::string_view bare = name.substr(dashes);
+      const bool secret_name = process::looks_secret(bare, {});
+      if (std::exchange(next, false)) {
+        word = masked;
+      } else if (equals != std::string::npos &&
+                 process::looks_secret(bare, std::string_view(word).substr(equals + 1))) {
+        word.replace(equals + 1, std::string::npos, masked);
+      } else if (process::looks_secret({}, word)) {
+        word = masked;
+      } else {
+        next = equals == std::string::npos && dashes != 0 && secret_name;
+      }
+    }
+    return argv;
+  }
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string_view outcome_name(const CommandEnding& ending) noexcept {
+  constexpr std::string_view names[] = {"exited",    "signalled",    "timed_out",
+                                        "cancelled", "output_limit", "not_executable"};
+  return names[ending.index()];
+}
+
+[[nodiscard]] inline ExecSettled settled(std::uint64_t exec, const RunResult& result) {
+  ExecSettled event{exec, std::string(outcome_name(result.ending))};
+  if (const auto* exited = std::get_if<process::Exited>(&result.ending)) event.exit_code = exited->code;
+  if (const auto* signalled = std::get_if<process::Signalled>(&result.ending)) event.signal = signalled->number;
+  for (const Denial& denial : result.denials) event.denials.push_back({denial.effect, denial.path, denial.error});
+  return event;
+}
+
+/// Runs what `exec` announced. What is thrown is recorded too, and thrown on.
+template <SessionLog Log, class Run>
+[[nodiscard]] RunResult run_and_settle(Turn<Log>& turn, std::uint64_t exec, Run&& run) {
+  const auto settle = [&](ExecSettled event) {
+    try {
+      turn.record(std::move(event));
+    } catch (const LogError& error) {
+      throw LogError(error.code(),
+                     std::string("the command has run, but its end could not be recorded: ") + error.what(),
+                     error.line(), error.offset());
+    }
+  };
+  try {
+    RunResult result = run();
+    settle(settled(exec, result));
+    return result;
+  } catch (const SandboxUnavailableError& error) {
+    settle({exec, error.failure() ? "runner_failed" : "unavailable"});
+    throw;
+  } catch (const SpawnError&) {
+    settle({exec, "unavailable"});
+    throw;
+  }
+}
+
+/// Refuses a command that could write the log of its own session, and so say itself what it may do from now on.
+template <ConfinedMode M>
+void refuse_own_log(const ConfinedArgv<M>& confined, const std::string& log) {
+  std::vector<std::string> writable = confined.policy().writable_roots();
+  writable.insert(writable.end(), confined.shared_temp().begin(), confined.shared_temp().end());
+  if (!is_within_any(log, writable)) return;
+  for (const std::string& path : confined.policy().scope().protected_paths)
+    if (os::is_within(log, path) &&
+        std::find(confined.best_effort().begin(), confined.best_effort().end(), path) == confined.best_effort().end())
+      return;
+  throw PolicyInvalidError("the session log " + log +
+                           " lies where the command can write, which could then widen its own session; keep the log "
+                           "elsewhere, or protect it (see protect_log)");
+}
+
+template <SessionLog Log>
+[[nodiscard]] std::string file_of(Turn<Log>& turn) {
+  if constexpr (requires(const Log& log) { log.path(); })
+    return turn.with_log([](Log& log) { return log.real_path(); });
+  else
+    return {};
+}
+
+struct RunByHarness {
+  template <class Harness, class What>
+  RunResult operator()(Harness& harness, What&& what, process::RunOptions options) const {
+    return harness.run(std::forward<What>(what), std::move(options));
+  }
+};
+
+}  // namespace detail
+
+/// Keeps a session log that lies in a writable root from being written, or replaced, by the commands of its session:
+/// what of its path is right below the root is made read-only. For a log outside nothing is added. Throws
+/// PolicyInvalidError when a symlink in a writable root leads to it, which a command may have made. Does not tell a log
+/// that a command has put there before from one of yours: keep logs where no command can write.
+template <class Log>
+void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, const Log& log) {
+  const std::string path = log.real_path();
+  const auto protect_in = [&](const Policy<WorkspaceWrite>& policy) {
+    const std::vector<std::string> roots = policy.writable_roots();
+    for (const os::PassedLink& link : os::links_on(log.path()))
+      if (detail::is_within_any(link.holder, roots))
+        throw PolicyInvalidError("the session log " + log.path() + " is reached by the symlink " + link.name + " in " +
+                                 link.holder + ", which a command may have made; name " + path +
+                                 " itself if that is meant");
+    std::string innermost;
+    for (const std::string& root : roots)
+      if (os::is_within(path, root) && root.size() > innermost.size()) innermost = root;
+    if (innermost.empty() || innermost == path) return;
+    const std::size_t begin = innermost == "/" ? 1 : innermost.size() + 1;
+    request.protect.push_back(path.substr(0, path.find('/', begin)));
+  };
+  unprotected.visit([](const Policy<ReadOnly>&) {}, protect_in, [](const Policy<DangerFullAccess>&) {});
+}
+
+/// As Harness::run, in a turn of a session: `exec/confined` is recorded before the command starts, `exec/settled` when
+/// it has ended. `execute(harness, confined, options)` runs it another way. Throws what Harness::run throws,
+/// PolicyInvalidError when the command could write the session's own log, and LogError when something can't be
+/// recorded: nothing has run then, unless the message says so.
+template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                               process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+  ConfinedArgv<M> confined = harness.confine(policy, command);
+  if (const std::string log = detail::file_of(turn); !log.empty()) detail::refuse_own_log(confined, log);
+  const std::uint64_t exec = turn.record(ExecConfined{mask(command.elements()), M{}, policy.workspace_root(),
+                                                      confined.backend(), confined.enforcement().missing()});
+  return detail::run_and_settle(turn, exec, [&] { return execute(harness, std::move(confined), std::move(options)); });
+}
+
+/// The same with no confinement. `allowed_by` says what allowed it: see `full_access_reason`.
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                               process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+  const std::uint64_t exec = turn.record(
+      ExecUnconfined{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by)});
+  return detail::run_and_settle(turn, exec, [&] { return execute(harness, std::move(command), std::move(options)); });
+}
+
+/// Where full access comes from, in words for ExecUnconfined: the explicit mode of this call, the session's preset or
+/// its last switch, or the deployment.
+template <SessionLog Log>
+[[nodiscard]] std::string full_access_reason(const Session<Log>& session, bool explicit_mode) {
+  if (explicit_mode) return "explicit mode";
+  const std::string preset = session.preset();
+  if (preset != custom_preset && session.state().selected_preset() == preset) return "preset " + preset;
+  return session.state().mode() ? "session mode" : "deployment default";
+}
+
+}  // namespace cordon

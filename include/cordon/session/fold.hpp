@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cordon/session/event.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cordon {
+
+/// What a session is after some of its events: the fold over them. Made of nothing else, so the same events always give
+/// the same state, and each of them takes the same time however many there were. A value type.
+class SessionState {
+ public:
+  /// Takes the next event. When it may not come now, says why, and nothing has changed: an event of a turn outside one
+  /// (LOG-08), a decision without its question (APR-11), a result without its execution.
+  [[nodiscard]] std::string_view apply(const Event& event) {
+    const bool is_switch =
+        std::holds_alternative<ModeSwitched>(event) || std::holds_alternative<ApprovalPolicySwitched>(event);
+    if (switches_to_come_ != 0 && !is_switch) return "the switches of a preset are missing";
+    const std::string_view problem = std::visit([this](const auto& e) { return take(e); }, event);
+    if (!problem.empty()) return problem;
+    if (switches_to_come_ != 0 && is_switch) --switches_to_come_;
+    ++size_;
+    return {};
+  }
+
+  /// How many events there were: the `seq` of the next.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// False between a preset and its last switch: no log ends there.
+  [[nodiscard]] bool complete() const noexcept { return switches_to_come_ == 0; }
+
+  /// What the last switch said; empty: there was none, and the deployment's default counts (POL-03).
+  [[nodiscard]] const std::optional<SandboxMode>& mode() const noexcept { return mode_; }
+  [[nodiscard]] const std::optional<ApprovalPolicy>& approval_policy() const noexcept { return approval_policy_; }
+  /// The preset that was last selected, whether or not it still fits.
+  [[nodiscard]] const std::optional<std::string>& selected_preset() const noexcept { return selected_preset_; }
+
+  /// The turn that is open.
+  [[nodiscard]] const std::optional<TurnStarted>& open_turn() const noexcept { return open_turn_; }
+  /// How many turns there were, the open one included.
+  [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
+  /// The ids of questions without a decision, oldest first.
+  [[nodiscard]] const std::vector<std::string>& unanswered() const noexcept { return unanswered_; }
+  /// The executions of this turn without a result, oldest first.
+  [[nodiscard]] const std::vector<std::uint64_t>& unsettled() const noexcept { return unsettled_; }
+
+  friend bool operator==(const SessionState&, const SessionState&) = default;
+
+ private:
+  std::string_view take(const ModeSwitched& event) {
+    mode_ = event.mode;
+    return {};
+  }
+  std::string_view take(const ApprovalPolicySwitched& event) {
+    approval_policy_ = event.policy;
+    return {};
+  }
+  std::string_view take(const PresetSelected& event) {
+    selected_preset_ = event.preset;
+    switches_to_come_ = event.switches;
+    return {};
+  }
+  std::string_view take(const ApprovalAsked& event) {
+    if (!open_turn_) return "an approval was asked for outside a turn";
+    if (event.id.empty() || event.tool.empty()) return "an approval was asked for without an id or a tool";
+    if (std::find(unanswered_.begin(), unanswered_.end(), event.id) != unanswered_.end())
+      return "an approval was asked for twice with one id";
+    unanswered_.push_back(event.id);
+    return {};
+  }
+  std::string_view take(const ApprovalDecided& event) {
+    const auto asked = std::find(unanswered_.begin(), unanswered_.end(), event.id);
+    if (asked == unanswered_.end()) return "a decision has no open question";
+    unanswered_.erase(asked);
+    return {};
+  }
+  std::string_view take(const TurnStarted& event) {
+    if (open_turn_) return "a turn was begun inside another";
+    if (event.turn != turns_ + 1) return "the turns are not numbered from 1";
+    open_turn_ = event;
+    ++turns_;
+    return {};
+  }
+  std::string_view take(const TurnEnded& event) {
+    if (!open_turn_ || open_turn_->turn != event.turn) return "a turn was ended that is not open";
+    if (!unanswered_.empty()) return "a turn was ended with a question open";
+    open_turn_.reset();
+    unsettled_.clear();
+    return {};
+  }
+  std::string_view execution() {
+    if (!open_turn_) return "a command was run outside a turn";
+    unsettled_.push_back(size_);
+    return {};
+  }
+  std::string_view take(const ExecConfined&) { return execution(); }
+  std::string_view take(const ExecUnconfined&) { return execution(); }
+  std::string_view take(const ExecSettled& event) {
+    const auto begun = std::find(unsettled_.begin(), unsettled_.end(), event.exec);
+    if (begun == unsettled_.end()) return "a result has no execution in this turn";
+    unsettled_.erase(begun);
+    return {};
+  }
+  std::string_view take(const IgnoredEvent&) { return {}; }
+
+  std::uint64_t size_ = 0;
+  std::uint64_t switches_to_come_ = 0;
+  std::optional<SandboxMode> mode_;
+  std::optional<ApprovalPolicy> approval_policy_;
+  std::optional<std::string> selected_preset_;
+  std::optional<TurnStarted> open_turn_;
+  std::uint64_t turns_ = 0;
+  std::vector<std::string> unanswered_;
+  std::vector<std::uint64_t> unsettled_;
+};
+
+}  // namespace cordon
