@@ -244,11 +244,11 @@ using Session = cordon::Session<RunLog>;
 /// The session that `--session` names, made in the workspace when there is none yet; without, one in memory, which has
 /// no directory of its own.
 RunLog open_log(const RunArguments& arguments) {
-  if (arguments.session.empty()) return RunLog(cordon::MemoryLog(cordon::new_session({})));
+  if (!arguments.session) return RunLog(cordon::MemoryLog(cordon::new_session({})));
   os::FileFacts facts;
-  if (os::stat_name(arguments.session, facts) == 0) return RunLog(cordon::JsonlLog::open(arguments.session));
+  if (os::stat_name(*arguments.session, facts) == 0) return RunLog(cordon::JsonlLog::open(*arguments.session));
   const std::string directory = arguments.workspace.empty() ? os::current_directory() : arguments.workspace;
-  cordon::JsonlLog log = cordon::JsonlLog::create(arguments.session, cordon::new_session(directory));
+  cordon::JsonlLog log = cordon::JsonlLog::create(*arguments.session, cordon::new_session(directory));
   log.flush();
   return RunLog(std::move(log));
 }
@@ -396,9 +396,9 @@ int run(const RunArguments& arguments) {
   Json facts = blank_facts();
   try {
     std::optional<cordon::ExplicitMode> explicit_mode;
-    if (!arguments.mode.empty()) explicit_mode.emplace(cordon::SandboxMode::parse(arguments.mode));
+    if (arguments.mode) explicit_mode.emplace(cordon::SandboxMode::parse(*arguments.mode));
     const bool explicitly = explicit_mode.has_value();
-    facts["mode"] = explicitly ? arguments.mode : cordon::ReadOnly::name;
+    facts["mode"] = arguments.mode.value_or(std::string(cordon::ReadOnly::name));
     std::optional<cordon::ApprovalPolicy> approval;
     if (arguments.approval) approval = cordon::parse_approval_policy(*arguments.approval);
     const cordon::Argv command(arguments.command);

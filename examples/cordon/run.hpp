@@ -11,7 +11,7 @@ namespace tool {
 
 /// `cordon run`, as its command line gave it.
 struct RunArguments {
-  std::string mode;  ///< empty: the session's, or read-only
+  std::optional<std::string> mode;  ///< else the session's, or read-only
   std::string workspace;
   bool allow_broad_root = false;
   std::string cwd;
@@ -35,7 +35,7 @@ struct RunArguments {
   std::string inherit_env = "core";
   std::vector<std::string> env;
   std::string json;
-  std::string session;
+  std::optional<std::string> session;
   std::optional<std::string> approval;
   std::vector<std::string> command;
 };

@@ -124,12 +124,12 @@ int session_verify(const SessionArguments& arguments) {
 int resolve(const ResolveArguments& arguments) {
   const cordon::SessionDefaults defaults{cordon::SandboxMode::parse(arguments.default_mode)};
   std::optional<cordon::ExplicitMode> explicit_mode;
-  if (!arguments.mode.empty()) explicit_mode.emplace(cordon::SandboxMode::parse(arguments.mode));
+  if (arguments.mode) explicit_mode.emplace(cordon::SandboxMode::parse(*arguments.mode));
   cordon::PolicyRequest roots;
   roots.workspace_root = arguments.root;
   const cordon::ResolvedPolicy resolved = [&] {
-    if (arguments.session.empty()) return cordon::resolve(defaults, std::move(roots), std::move(explicit_mode));
-    const cordon::LogReport report = cordon::read_log(arguments.session);
+    if (!arguments.session) return cordon::resolve(defaults, std::move(roots), std::move(explicit_mode));
+    const cordon::LogReport report = cordon::read_log(*arguments.session);
     return cordon::resolve(report.header, report.state, defaults, std::move(roots), std::move(explicit_mode));
   }();
   print({{"mode", resolved.policy.mode().name()},

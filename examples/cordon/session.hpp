@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace tool {
@@ -16,8 +17,8 @@ struct SessionArguments {
 };
 
 struct ResolveArguments {
-  std::string session;
-  std::string mode;
+  std::optional<std::string> session;
+  std::optional<std::string> mode;
   std::string default_mode = "read-only";
   std::string root;
 };

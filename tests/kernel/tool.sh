@@ -99,7 +99,7 @@ refused '--max-output that is no number' USAGE --workspace "$workspace" --max-ou
 refused 'missing input file' '[A-Z_]+' --workspace "$workspace" --stdin "$place/missing" -- "${mark[@]}"
 refused '--cwd that is missing' '[A-Z_]+' --workspace "$workspace" --cwd "$place/missing" -- "${mark[@]}"
 refused 'a newline in what is complained about' POLICY_INVALID --workspace "$workspace" --mode $'a\nb' -- "${mark[@]}"
-for option in --observe --session --approval --escalate --justify --approve-with --approve-timeout --rules --ask; do
+for option in --escalate --justify --approve-with --approve-timeout --rules --ask; do
   run --help >/dev/null
   if grep -q -- "^ *$option.*not built yet" <<<"$out"; then
     refused "$option, which is not built" NOT_BUILT --workspace "$workspace" "$option" x -- "${mark[@]}"
@@ -758,6 +758,141 @@ for wrong in '--exit 1' '--backend layered' '--backend jail --exit 1' '--backend
   status=$?
   equal "classify $wrong: refused" '125 1 ' "$status $(wc -l <"$place/err") $out"
 done
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+tool() { # ARGUMENT…: cordon, into $out, $err and $status
+  out=$("$cordon" "$@" 2>"$place/err")
+  status=$?
+  err=$(cat "$place/err")
+}
+types() { sed 1d "$1" | grep -oE '"type":"[a-z]+/[a-z]+"' | cut -d'"' -f4 | paste -sd' '; }
+log=$place/logs/session.jsonl
+refused_session() { # WHAT CODE ARGUMENT…: exit 125, one line, and the log is what it was
+  local what=$1 code=$2
+  shift 2
+  cp "$log" "$place/log-before" 2>/dev/null
+  tool "$@"
+  equal "$what: exit status" 125 "$status"
+  check "$what: it says cordon: $code: …" grep -qE "^cordon: $code: .+" "$place/err"
+  equal "$what: one line on stderr" 1 "$(wc -l <"$place/err")"
+  check "$what: the log is as it was" cmp -s "$log" "$place/log-before"
+}
+tool session new "$log" --cwd "$workspace/sub/.."
+equal 'session new' 0 "$status"
+equal 'session new: a file and a directory of its own' '600 700' "$(stat -c %a "$log") $(stat -c %a "$place/logs")"
+check 'session new: the header has the canonical directory' grep -q "^{\"version\":1,\"id\":\"[0-9a-f]*\",\"created_at\":[0-9]*,\"cwd\":\"$workspace\"" "$log"
+refused_session 'session new over a log' LOG_EXISTS session new "$log" --cwd "$workspace"
+refused_session 'session new without a directory' POLICY_INVALID session new "$place/other.jsonl" --cwd "$place/missing"
+check_not 'session new without a directory: no log' test -e "$place/other.jsonl"
+refused_session 'session mode yolo (T-POL-10)' POLICY_INVALID session mode "$log" yolo
+refused_session 'session approval maybe (T-APR-18)' POLICY_INVALID session approval "$log" maybe
+refused_session 'session preset custom (T-PRE-05)' SESSION_INVALID session preset "$log" custom
+refused_session 'session turn end without one' SESSION_INVALID session turn "$log" end
+refused_session 'session turn middle' USAGE session turn "$log" middle
+refused_session 'session of no file' LOG_FAILED session mode "$place/missing.jsonl" read-only
+tool session show "$log" --json
+check 'session show of a new one: the deployment counts' grep -q '"effective_mode":"read-only","mode_source":"deployment","approval_policy":"ask","preset":"custom","open_turn":null,"events":0,"torn_bytes":0,"unanswered_asks":\[\]' <<<"$out"
+tool session show "$log" --json --default-mode workspace-write --default-approval ask
+check 'session show with the defaults of a deployment (T-PRE-01)' grep -q '"effective_mode":"workspace-write","mode_source":"deployment","approval_policy":"ask","preset":"workspace-write"' <<<"$out"
+tool session preset "$log" danger-full-access
+equal 'session preset: three events in this order (T-PRE-02)' 'permission/preset sandbox/mode approval/policy' "$(types "$log")"
+tool session preset "$log" danger-full-access
+equal 'session preset again: none (T-PRE-03)' 3 "$(types "$log" | wc -w)"
+tool session mode "$log" read-only
+tool session mode "$log" read-only
+equal 'session mode twice: one event (T-POL-09)' 4 "$(types "$log" | wc -w)"
+tool session show "$log" --json
+check 'session show: drifted from its preset' grep -q '"effective_mode":"read-only","mode_source":"session","approval_policy":"never","preset":"custom"' <<<"$out"
+tool resolve --session "$log"
+equal 'resolve: the session' "{\"mode\":\"read-only\",\"workspace_root\":\"$workspace\",\"source\":\"session\"}" "$out"
+tool resolve --session "$log" --mode workspace-write --root /usr
+equal 'resolve: the explicit mode, with the root of the session (T-POL-05)' "{\"mode\":\"workspace-write\",\"workspace_root\":\"$workspace\",\"source\":\"explicit\"}" "$out"
+tool resolve --root "$workspace" --default-mode workspace-write
+equal 'resolve: the deployment (T-POL-03)' "{\"mode\":\"workspace-write\",\"workspace_root\":\"$workspace\",\"source\":\"deployment\"}" "$out"
+tool session turn "$log" start
+refused_session 'session turn start twice' SESSION_INVALID session turn "$log" start
+tool session show "$log" --json
+check 'session turn: open from one process to the next' grep -q '"open_turn":1' <<<"$out"
+run --session "$log" -- sh -c 'echo in the session; echo x >>mine'
+equal 'run --session: its directory and its mode' 'in the session' "$out"
+equal 'run --session: in the turn that is open' 'turn/start exec/confined exec/settled' "$(types "$log" | cut -d' ' -f5-)"
+check 'run --session: argv, mode, root, backend and enforcement are recorded' grep -qE "\"argv\":\[\"sh\",.*\"mode\":\"read-only\",\"workspace_root\":\"$workspace\",\"backend\":\"[a-z+-]+\",\"enforcement\":\"(full|partial)\"" "$log"
+check 'run --session: its end and its denial' grep -qE "\"exec\":5,\"outcome\":\"exited\",\"exit_code\":[12],\"denials\":\[{\"effect\":\"write\",\"path\":\"$workspace/mine\",\"errno\":\"EROFS\"}\]" "$log"
+tool session turn "$log" end
+run --session "$log" --mode danger-full-access -- sh -c 'exit 7' --token secret
+equal 'run --session --mode: once' 7 "$status"
+check 'run --session --mode danger-full-access says what allowed it, and masks secrets' grep -q '"--token","\[masked\]"\],"workspace_root":"[^"]*","allowed_by":"explicit mode"' "$log"
+equal 'run --session: a turn of its own' 'turn/start exec/unconfined exec/settled turn/end' "$(types "$log" | cut -d' ' -f9-)"
+tool resolve --session "$log"
+check 'an explicit mode is not remembered' grep -q '"mode":"read-only"' <<<"$out"
+run --session "$log" --approval ask -- true
+check 'run --approval switches the policy of the session' grep -q 'approval/policy","data":{"policy":"ask"}' "$log"
+refused_session 'run --approval maybe' POLICY_INVALID run --session "$log" --approval maybe -- true
+refused_session 'run --session with another workspace' POLICY_INVALID run --session "$log" --workspace "$outside" -- true
+refused_session 'run --session with no name' LOG_FAILED run --session '' -- true
+tool session verify "$log"
+equal 'session verify: sound' 0 "$status"
+"$cordon" run --session "$log" -- sh -c 'sleep 60' &
+for ((i = 0; i < 100; i++)); do tail -1 "$log" | grep -q sleep && break; sleep 0.1; done
+refused_session 'a second writer (T-LOG-27)' LOG_LOCKED session mode "$log" workspace-write
+tool session show "$log" --json
+check 'a reader while it is written' grep -q '"open_turn":4' <<<"$out"
+kill -9 $!
+wait $! 2>/dev/null
+for ((i = 0; i < 100; i++)); do "$cordon" session approval "$log" never 2>/dev/null && break; sleep 0.1; done
+equal 'the turn of a run that was killed is closed as interrupted' 'turn/start exec/confined turn/end approval/policy' "$(types "$log" | grep -oE '[a-z/]+ [a-z/]+ [a-z/]+ [a-z/]+$')"
+cp "$log" "$place/torn.jsonl"
+printf '{"seq":' >>"$place/torn.jsonl"
+tool session verify "$place/torn.jsonl"
+equal 'session verify: torn' 1 "$status"
+tool session show "$place/torn.jsonl" --json
+check 'session show: the torn bytes' grep -q '"torn_bytes":7' <<<"$out"
+tool session mode "$place/torn.jsonl" workspace-write
+tool session verify "$place/torn.jsonl"
+equal 'a writer removes what is torn' 0 "$status"
+size=$(stat -c %s "$log")
+printf '{"seq":0}\n' | cat "$log" - >"$place/corrupt.jsonl"
+tool session verify "$place/corrupt.jsonl"
+equal 'session verify: corrupt' 2 "$status"
+check 'session verify: with the byte' grep -q "^cordon: LOG_CORRUPT: .*byte $size:" "$place/err"
+refused 'run on a corrupt log' LOG_CORRUPT --session "$place/corrupt.jsonl" -- "${mark[@]}"
+chmod 666 "$place/torn.jsonl"
+refused 'run on a log that others can write' LOG_FAILED --session "$place/torn.jsonl" -- "${mark[@]}"
+rm -rf "$workspace/gone"
+mkdir "$workspace/gone"
+tool session new "$place/gone.jsonl" --cwd "$workspace/gone"
+rmdir "$workspace/gone"
+ln -s "$outside" "$workspace/gone"
+refused 'run where the directory of the session was exchanged (POL-K4)' POLICY_INVALID --session "$place/gone.jsonl" -- "${mark[@]}"
+rm "$workspace/gone"
+
+# --- a log in the workspace is out of reach of the commands of its session
+for backend in layered mount-namespace bubblewrap; do
+  rm -rf "$workspace/.agent"
+  own=$workspace/.agent/logs/own.jsonl
+  in_workspace --session "$own" --backend $backend --mode workspace-write --partial accept -- true
+  equal "$backend: a log in the workspace" 0 "$status"
+  cp "$own" "$place/own-before"
+  in_workspace --session "$own" --backend $backend --mode workspace-write --partial accept -- sh -c '
+    forged="{\"seq\":5,\"time\":1,\"type\":\"sandbox/mode\",\"data\":{\"mode\":\"danger-full-access\"}}"
+    echo "$forged" >>.agent/logs/own.jsonl; true >.agent/logs/own.jsonl; rm -rf .agent; mv .agent elsewhere; mv .agent/logs .agent/x
+    echo x >.agent/logs/new; mv .agent/logs/own.jsonl x; ln .agent/logs/own.jsonl hard; chmod 666 .agent/logs/own.jsonl
+    cp .agent/logs/own.jsonl copy; mv copy .agent/logs/own.jsonl; touch .agent/logs/own.jsonl; rmdir .agent/logs
+    mkdir -p .agent2/logs; mv -T .agent2 .agent
+    for fd in /proc/*/fd/*; do case $(readlink "$fd") in *own.jsonl) echo "$forged" >>"$fd";; esac; done
+    echo done' 2>/dev/null
+  equal "$backend: the attacks on it ran" done "$out"
+  equal "$backend: its events are those of the runs" "$(types "$place/own-before") turn/start exec/confined exec/settled turn/end" "$(types "$own")"
+  check "$backend: what was there is there" cmp -s "$place/own-before" <(head -c "$(stat -c %s "$place/own-before")" "$own")
+  equal "$backend: and its permissions" 600 "$(stat -c %a "$own")"
+  ln -sfn .agent "$workspace/way"
+  refused "$backend: a log behind a symlink that a command may have made" POLICY_INVALID --session "$workspace/way/logs/own.jsonl" --mode workspace-write --backend $backend --partial accept -- "${mark[@]}"
+  rm -rf "$workspace/way" "$workspace/.agent2" "$workspace/hard" "$workspace/copy" "$workspace/x"
+done
+rm -rf "$workspace/.agent"
+in_tmp=$(mktemp -d /tmp/cordon-tool.XXXXXX)
+refused 'landlock: a log in a temp directory that the command can write' POLICY_INVALID --session "$in_tmp/log" --workspace "$workspace" --mode workspace-write --backend landlock --partial accept -- "${mark[@]}"
+rm -rf "$in_tmp"
 
 echo "1..$count"
 [ "$failed" = 0 ] || echo "# $failed of $count failed"

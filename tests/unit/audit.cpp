@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cordon/audit.hpp>
+
+#include <cordon/harness.hpp>
+#include <cordon/session/jsonl_log.hpp>
+#include <cordon/session/resolve.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/policies.hpp"
+#include "support/processes.hpp"
+#include "support/scripted_backend.hpp"
+#include "support/session.hpp"
+#include "support/stand_in.hpp"
+#include "support/temp_directory.hpp"
+
+using namespace cordon;
+using support::policy;
+using support::StandIn;
+using support::TempDirectory;
+
+namespace {
+
+Session<MemoryLog> memory_session(SessionDefaults defaults = {}) {
+  return Session<MemoryLog>(MemoryLog(SessionHeader{"s", 0}), defaults);
+}
+
+std::vector<Event> events_of(Session<MemoryLog>& session) {
+  std::vector<Event> events;
+  session.for_each([&](const Record& record) { events.push_back(record.event); });
+  return events;
+}
+
+UnconfinedArgv unconfined(const Argv& command, const std::string& root) {
+  std::vector<UnconfinedArgv> made;
+  PolicyResolver::resolve({.mode = danger_full_access, .workspace_root = root})
+      .visit([&](const Policy<DangerFullAccess>& policy) { made.emplace_back(policy, command); }, [](const auto&) {});
+  return std::move(made.front());
+}
+
+}  // namespace
+
+TEST_CASE("a confined command is recorded before it runs, with how it is confined, and after, with what it came to") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const Argv command({"/bin/sh", "-c", "echo 'sh: cannot create /etc/x: Read-only file system' >&2; exit 2"});
+  const auto result = run_in(turn, harness, policy<WorkspaceWrite>("/var/tmp"), command);
+  turn.end();
+  const std::vector<Event> events = events_of(session);
+  REQUIRE(events.size() == 4);
+  CHECK(events[1] == Event(ExecConfined{command.elements(), workspace_write, "/var/tmp", "stand-in", {}}));
+  const auto& settled = std::get<ExecSettled>(events[2]);
+  CHECK(settled.exec == 1);
+  CHECK(settled.outcome == "exited");
+  CHECK(settled.exit_code == 2);
+  CHECK(settled.denials.size() == result.denials.size());
+}
+
+TEST_CASE("what is not governed is in the record, and a signal is") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  const auto script = std::make_shared<support::Script>();
+  script->governed = EffectSet::all() - EffectSet{FileEffect::metadata};
+  Harness<support::ScriptedBackend<0>, AnswererChain<>, AcceptPartial> scripted{support::ScriptedBackend<0>(script)};
+  CHECK_THROWS_AS(run_in(turn, scripted, policy<ReadOnly>("/var/tmp"), Argv({"true"})), SandboxUnavailableError);
+  std::vector<Event> events = events_of(session);
+  REQUIRE(events.size() == 3);
+  CHECK(std::get<ExecConfined>(events[1]).missing == EffectSet{FileEffect::metadata});
+  CHECK(std::get<ExecSettled>(events[2]).outcome == "runner_failed");
+
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  (void)run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sh", "-c", "kill -9 $$"}));
+  const auto settled = std::get<ExecSettled>(events_of(session).back());
+  CHECK(settled.outcome == "signalled");
+  CHECK(settled.signal == 9);
+  CHECK_FALSE(settled.exit_code);
+}
+
+TEST_CASE("what the backend refuses before anything is confined leaves no record of a command") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<> refusing;
+  CHECK_THROWS_AS(run_in(turn, refusing, policy<ReadOnly>("/var/tmp"), Argv({"true"})), SandboxUnavailableError);
+  CHECK(events_of(session).size() == 1);
+}
+
+TEST_CASE("a command with no confinement is recorded with what allowed it") {
+  auto session = memory_session({workspace_write, ApprovalPolicy::ask});
+  CHECK(full_access_reason(session, true) == "explicit mode");
+  CHECK(full_access_reason(session, false) == "deployment default");
+  session.set_mode(danger_full_access);
+  CHECK(full_access_reason(session, false) == "session mode");
+  session.set_preset("danger-full-access");
+  CHECK(full_access_reason(session, false) == "preset danger-full-access");
+  auto turn = session.begin_turn();
+  Harness<> harness;
+  const Argv command({"/bin/sh", "-c", "exit 4"});
+  (void)run_in(turn, harness, unconfined(command, "/var/tmp"), full_access_reason(session, false));
+  const auto events = events_of(session);
+  CHECK(events[events.size() - 2] ==
+        Event(ExecUnconfined{command.elements(), "/var/tmp", "preset danger-full-access"}));
+  CHECK(std::get<ExecSettled>(events.back()).exit_code == 4);
+}
+
+TEST_CASE("what can't be recorded is not run") {
+  const TempDirectory place;
+  Session<JsonlLog> session(JsonlLog::create(place.file("taken"), {"s", 0}));
+  Harness<> harness;
+  CHECK_THROWS_AS(session.begin_turn(), LogError);
+  CHECK_FALSE(support::exists(place.path() + "/marker"));
+}
+
+TEST_CASE("a command that could write the log of its session is refused, or the log protected") {
+  const TempDirectory place("/var/tmp");
+  Session<JsonlLog> session(JsonlLog::create(place.path() + "/in/log", {"s", 0}));
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const Argv command({"/bin/sh", "-c", "true"});
+  const auto run = [&](PolicyRequest request) {
+    return run_in(turn, harness, policy<WorkspaceWrite>(std::move(request)), command);
+  };
+  CHECK_THROWS_AS(run({.workspace_root = place.path()}), PolicyInvalidError);
+  CHECK_THROWS_AS(run({.workspace_root = place.path() + "/in"}), PolicyInvalidError);
+  CHECK_THROWS_AS(run({.workspace_root = "/usr", .write = {place.path() + "/in/log"}}), PolicyInvalidError);
+  CHECK_NOTHROW(run({.workspace_root = place.directory("other")}));
+  CHECK_NOTHROW(run_in(turn, harness, policy<ReadOnly>(place.path()), command));
+
+  const auto protected_by = [&](const PolicyRequest& request) {
+    PolicyRequest copy = request;
+    copy.mode = workspace_write;
+    session.with_log([&](JsonlLog& log) { protect_log(copy, PolicyResolver::resolve(copy), log); });
+    return copy.protect;
+  };
+  using Paths = std::vector<std::string>;
+  CHECK(protected_by({.workspace_root = place.path()}) == Paths{place.path() + "/in"});
+  CHECK(protected_by({.workspace_root = place.path() + "/in"}) == Paths{place.path() + "/in/log"});
+  CHECK(protected_by({.workspace_root = place.path() + "/other"}).empty());
+  CHECK(protected_by({.workspace_root = place.path(), .write = {place.path() + "/in"}}) ==
+        Paths{place.path() + "/in/log"});
+  PolicyRequest request{.workspace_root = place.path()};
+  request.protect = protected_by(request);
+  CHECK_NOTHROW(run(request));
+
+  // Through a link that a command may have made, the same name can mean another log next time.
+  (void)place.symlink("link", place.path() + "/in");
+  Session<JsonlLog> through(JsonlLog::create(place.path() + "/link/second", {"s", 0}));
+  through.set_mode(read_only);
+  PolicyRequest inside{.mode = workspace_write, .workspace_root = place.path()};
+  CHECK_THROWS_AS(through.with_log([&](JsonlLog& log) { protect_log(inside, PolicyResolver::resolve(inside), log); }),
+                  PolicyInvalidError);
+}
+
+TEST_CASE("a protection that a command can get round protects no log") {
+  const TempDirectory place("/var/tmp");
+  Session<JsonlLog> session(JsonlLog::create(place.path() + "/in/log", {"s", 0}));
+  auto turn = session.begin_turn();
+  const auto script = std::make_shared<support::Script>();
+  Harness<support::ScriptedBackend<0>> harness{support::ScriptedBackend<0>(script)};
+  const auto request = [&] {
+    return policy<WorkspaceWrite>({.workspace_root = place.path(), .protect = {place.path() + "/in"}});
+  };
+  CHECK_THROWS_AS(run_in(turn, harness, request(), Argv({"true"})), SandboxUnavailableError);
+  script->best_effort = {place.path() + "/in"};
+  CHECK_THROWS_AS(run_in(turn, harness, request(), Argv({"true"})), PolicyInvalidError);
+  script->best_effort = {};
+  script->shared_temp = {"/var/tmp"};
+  CHECK_THROWS_AS(run_in(turn, harness, policy<WorkspaceWrite>("/usr"), Argv({"true"})), PolicyInvalidError);
+}
+
+TEST_CASE("LOG-K4 secrets in an argv can be masked in the record, and the command gets them all the same") {
+  const MaskSecrets mask;
+  using Words = std::vector<std::string>;
+  CHECK(mask(Words{"curl", "-H", "x", "--token", "abc", "--password=hunter2", "API_KEY=s3", "LANG=C",
+                   "https://me:pw@example.org/", "--token"}) == Words{"curl", "-H", "x", "--token", "[masked]",
+                                                                      "--password=[masked]", "API_KEY=[masked]",
+                                                                      "LANG=C", "[masked]", "--token"});
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const auto result = run_in(turn, harness, policy<ReadOnly>("/var/tmp"),
+                             Argv({"/bin/sh", "-c", "echo $2", "sh", "--token", "abc"}), {}, mask);
+  CHECK(result.out.text() == "abc\n");
+  CHECK(std::get<ExecConfined>(events_of(session)[1]).argv.back() == "[masked]");
+}
