@@ -138,9 +138,9 @@ int main_or_throw(int argc, char** argv) {
     command.callback([&session_action, action] { session_action = action; });
     return command;
   };
-  add_session_command("new", "begin a log, never in the place of a file", tool::session_new)
-      .add_option("--cwd", session.cwd, "the directory that the session is about")
-      ->required();
+  CLI::App& new_command = add_session_command("new", "begin a log, never in the place of a file", tool::session_new);
+  new_command.add_option("--cwd", session.cwd, "the directory that the session is about")->required();
+  new_command.add_flag("--hash-chain", session.hash_chain, "give each record a hash of what is before it");
   const auto add_value = [&](CLI::App& command, const char* name, const char* help) {
     command.add_option(name, session.value, help)->required();
   };

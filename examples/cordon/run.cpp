@@ -21,6 +21,7 @@
 
 #include "facts.hpp"
 #include "failure.hpp"
+#include "session.hpp"
 
 namespace tool {
 
@@ -246,7 +247,8 @@ using Session = cordon::Session<RunLog>;
 RunLog open_log(const RunArguments& arguments) {
   if (!arguments.session) return RunLog(cordon::MemoryLog(cordon::new_session({})));
   os::FileFacts facts;
-  if (os::stat_name(*arguments.session, facts) == 0) return RunLog(cordon::JsonlLog::open(*arguments.session));
+  if (os::stat_name(*arguments.session, facts) == 0)
+    return RunLog(cordon::JsonlLog::open(*arguments.session, {.chain = chain_hash()}));
   const std::string directory = arguments.workspace.empty() ? os::current_directory() : arguments.workspace;
   cordon::JsonlLog log = cordon::JsonlLog::create(*arguments.session, cordon::new_session(directory));
   log.flush();

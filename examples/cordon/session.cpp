@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <cordon/session/jsonl_log.hpp>
+#include <cordon/session/reference_log.hpp>
 #include <cordon/session/resolve.hpp>
 #include <cstdio>
 #include <utility>
@@ -9,7 +10,19 @@
 #include "facts.hpp"
 #include "failure.hpp"
 
+#ifdef CORDON_TOOL_CHAINS
+#include <cordon/session/sha256.hpp>
+#endif
+
 namespace tool {
+
+cordon::ChainHash chain_hash() {
+#ifdef CORDON_TOOL_CHAINS
+  return cordon::sha256;
+#else
+  return nullptr;
+#endif
+}
 
 namespace {
 
@@ -21,7 +34,7 @@ cordon::SessionDefaults defaults_of(const SessionArguments& arguments) {
 }
 
 Session open(const SessionArguments& arguments) {
-  return Session(cordon::JsonlLog::open(arguments.file), defaults_of(arguments));
+  return Session(cordon::JsonlLog::open(arguments.file, {.chain = chain_hash()}), defaults_of(arguments));
 }
 
 void print(const Json& object) {
@@ -36,7 +49,11 @@ std::string shown(const Json& value) {
 
 int session_new(const SessionArguments& arguments) {
   if (arguments.cwd.empty()) throw Failure("USAGE", "session new needs --cwd, the directory that the session is about");
-  cordon::JsonlLog::create(arguments.file, cordon::new_session(arguments.cwd)).flush();
+  if (arguments.hash_chain && chain_hash() == nullptr)
+    throw Failure("NOT_BUILT",
+                  "--hash-chain takes libcrypto; build cordon with CORDON_WITH_LIBCRYPTO, or leave it out");
+  const cordon::JsonlOptions options{.chain = arguments.hash_chain ? chain_hash() : nullptr};
+  cordon::JsonlLog::create(arguments.file, cordon::new_session(arguments.cwd), options).flush();
   return 0;
 }
 
@@ -71,26 +88,57 @@ int session_turn(const SessionArguments& arguments) {
   return 0;
 }
 
+namespace {
+
+/// What `session show` says of any log.
+Json facts_of(Json header, const std::optional<cordon::SandboxMode>& mode,
+              const std::optional<cordon::ApprovalPolicy>& approval, const std::optional<std::string>& selected,
+              const cordon::SessionDefaults& defaults) {
+  const cordon::Knobs knobs{mode.value_or(defaults.mode), approval.value_or(defaults.approval)};
+  return {{"header", std::move(header)},
+          {"effective_mode", knobs.mode.name()},
+          {"mode_source", mode ? "session" : "deployment"},
+          {"approval_policy", name(knobs.approval)},
+          {"preset", readable(cordon::PresetTable().name_of(knobs, selected))}};
+}
+
+Json header_of(std::int64_t version, const std::string& id, std::int64_t created_at, const std::string& cwd) {
+  return {{"version", version},
+          {"id", readable(id)},
+          {"created_at", created_at},
+          {"cwd", cwd.empty() ? Json(nullptr) : Json(readable(cwd))}};
+}
+
+void add_rest(Json& facts, const Json& open_turn, std::uint64_t events, std::uint64_t torn,
+              const std::vector<std::string>& unanswered) {
+  facts["open_turn"] = open_turn;
+  facts["events"] = events;
+  facts["torn_bytes"] = torn;
+  facts["unanswered_asks"] = Json::array();
+  for (const std::string& id : unanswered) facts["unanswered_asks"].push_back(readable(id));
+}
+
+}  // namespace
+
 int session_show(const SessionArguments& arguments) {
   const cordon::SessionDefaults defaults = defaults_of(arguments);
-  const cordon::LogReport report = cordon::read_log(arguments.file);
-  const cordon::Knobs knobs = knobs_of(report.state, defaults);
-  const auto& turn = report.state.open_turn();
-  Json header{{"version", cordon::SessionHeader::current_version},
-              {"id", readable(report.header.id)},
-              {"created_at", report.header.created_at},
-              {"cwd", report.header.cwd.empty() ? Json(nullptr) : Json(readable(report.header.cwd))}};
-  if (!report.header.parent.empty()) header["parent"] = readable(report.header.parent);
-  Json facts{{"header", std::move(header)},
-             {"effective_mode", knobs.mode.name()},
-             {"mode_source", report.state.mode() ? "session" : "deployment"},
-             {"approval_policy", name(knobs.approval)},
-             {"preset", readable(cordon::PresetTable().name_of(knobs, report.state.selected_preset()))},
-             {"open_turn", turn ? Json(turn->turn) : Json(nullptr)},
-             {"events", report.state.size()},
-             {"torn_bytes", report.torn_bytes},
-             {"unanswered_asks", Json::array()}};
-  for (const std::string& id : report.state.unanswered()) facts["unanswered_asks"].push_back(readable(id));
+  Json facts;
+  if (cordon::is_reference_log(arguments.file)) {
+    const cordon::ReferenceReport report = cordon::read_reference_log(arguments.file);
+    facts = facts_of(header_of(report.version, report.id, report.created_at, report.cwd), report.mode,
+                     report.approval_policy, report.selected_preset, defaults);
+    add_rest(facts, report.open_turn ? Json(*report.open_turn) : Json(nullptr), report.events, report.ignored_bytes,
+             report.unanswered);
+  } else {
+    const cordon::LogReport report = cordon::read_log(arguments.file);
+    const cordon::SessionState& state = report.state;
+    Json header = header_of(cordon::SessionHeader::current_version, report.header.id, report.header.created_at,
+                            report.header.cwd);
+    if (!report.header.parent.empty()) header["parent"] = readable(report.header.parent);
+    facts = facts_of(std::move(header), state.mode(), state.approval_policy(), state.selected_preset(), defaults);
+    add_rest(facts, state.open_turn() ? Json(state.open_turn()->turn) : Json(nullptr), state.size(), report.torn_bytes,
+             state.unanswered());
+  }
   if (arguments.json) {
     print(facts);
     return 0;
@@ -110,9 +158,12 @@ int session_verify(const SessionArguments& arguments) {
   constexpr int torn = 1;
   constexpr int corrupt = 2;
   try {
-    const cordon::LogReport report = cordon::read_log(arguments.file);
+    const cordon::LogReport report = cordon::read_log(arguments.file, chain_hash());
     std::printf("%llu events, %llu torn bytes\n", static_cast<unsigned long long>(report.state.size()),
                 static_cast<unsigned long long>(report.torn_bytes));
+    if (report.header.chained)
+      std::printf("chain of hashes: %s\n", report.last_hash.empty() ? "not checked, since this tool has no libcrypto"
+                                                                    : ("sound up to " + report.last_hash).c_str());
     return report.torn_bytes == 0 ? 0 : torn;
   } catch (const cordon::LogError& error) {
     if (error.code() == cordon::ErrorCode::log_failed) throw;

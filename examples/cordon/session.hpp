@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cordon/session/jsonl_log.hpp>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,11 @@ struct SessionArguments {
   std::string default_mode = "read-only";
   std::string default_approval = "ask";
   bool json = false;
+  bool hash_chain = false;
 };
+
+/// What chains the records of a log; null where this tool was built without it.
+cordon::ChainHash chain_hash();
 
 struct ResolveArguments {
   std::optional<std::string> session;

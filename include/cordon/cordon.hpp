@@ -45,6 +45,7 @@
 #include <cordon/session/jsonl_log.hpp>
 #include <cordon/session/log.hpp>
 #include <cordon/session/preset.hpp>
+#include <cordon/session/reference_log.hpp>
 #include <cordon/session/resolve.hpp>
 #include <cordon/session/session.hpp>
 #include <cordon/sinks.hpp>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # check_headers.sh ROOT COMPILER: the include rules that no compiler knows.
-#  - the umbrella includes every public header but format.hpp;
+#  - the umbrella includes every public header but those of a library of their own;
 #  - the vocabulary reaches neither the operating system, nor fmt, nor JSON;
 #  - nothing outside os/ makes a system call of its own; only format.hpp includes fmt;
 #  - arrows between rooms only point down.
@@ -14,7 +14,7 @@ complain() { echo "$*" >&2; failed=1; }
 
 reached=$(for header in $(find cordon -name '*.hpp'); do :; done
           echo '#include <cordon/cordon.hpp>' | "$compiler" -std=c++20 -I. -M -x c++ - | tr ' \\' '\n\n' | grep -o 'cordon/.*\.hpp' | sort -u)
-for header in $(find cordon -name '*.hpp' ! -path cordon/format.hpp | sort); do
+for header in $(find cordon -name '*.hpp' ! -path cordon/format.hpp ! -path cordon/session/sha256.hpp | sort); do
   grep -qx "$header" <<<"$reached" || complain "$header is not reached from cordon/cordon.hpp"
 done
 

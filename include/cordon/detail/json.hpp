@@ -84,8 +84,11 @@ class JsonDocument {
 
   /// False when it is not exactly one JSON value; then `problem` and `offset` tell why and where. What the document
   /// gives out points into `text`.
-  [[nodiscard]] bool parse(std::string_view text) {
+  ///
+  /// JavaScript writes half of a surrogate pair as an escape; with `lone_surrogates` that is read as U+FFFD.
+  [[nodiscard]] bool parse(std::string_view text, bool lone_surrogates = false) {
     text_ = text;
+    lone_surrogates_ = lone_surrogates;
     at_ = 0;
     nodes_.clear();
     decoded_.clear();
@@ -255,15 +258,7 @@ class JsonDocument {
       ++at_;
       std::uint32_t point = 0;
       if (!four_digits(point)) return false;
-      if (point >= 0xdc00 && point < 0xe000) return fail("half a surrogate pair");
-      if (point >= 0xd800 && point < 0xdc00) {
-        std::uint32_t low = 0;
-        if (text_.substr(at_, 2) != "\\u") return fail("half a surrogate pair");
-        at_ += 2;
-        if (!four_digits(low)) return false;
-        if (low < 0xdc00 || low > 0xdfff) return fail("half a surrogate pair");
-        point = 0x10000 + ((point - 0xd800) << 10U) + (low - 0xdc00);
-      }
+      if (point >= 0xd800 && point < 0xe000 && !pair(point)) return false;
       append_character(point);
       return true;
     }
@@ -274,6 +269,23 @@ class JsonDocument {
     decoded_ += meant[which];
     ++at_;
     return true;
+  }
+
+  /// Makes a character of the surrogate that was read and the one that follows.
+  bool pair(std::uint32_t& point) {
+    const std::size_t behind = at_;
+    if (point < 0xdc00 && text_.substr(at_, 2) == "\\u") {
+      at_ += 2;
+      std::uint32_t low = 0;
+      if (!four_digits(low)) return false;
+      if (low >= 0xdc00 && low < 0xe000) {
+        point = 0x10000 + ((point - 0xd800) << 10U) + (low - 0xdc00);
+        return true;
+      }
+    }
+    at_ = behind;
+    point = 0xfffd;
+    return lone_surrogates_ || fail("half a surrogate pair");
   }
 
   bool four_digits(std::uint32_t& value) {
@@ -346,6 +358,7 @@ class JsonDocument {
   std::vector<JsonNode> nodes_;
   std::string decoded_;
   std::string_view problem_;
+  bool lone_surrogates_ = false;
 };
 
 /// Appends a string as JSON. It must be UTF-8.

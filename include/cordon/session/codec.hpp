@@ -339,6 +339,11 @@ std::optional<Event> read_event(std::string_view type, JsonValue data) {
   }
 }
 
+/// How a line with a hash ends, and how long that is.
+inline constexpr std::string_view hash_member = ",\"hash\":\"";
+inline constexpr std::size_t hash_length = 64;
+inline constexpr std::size_t hash_end = hash_member.size() + hash_length + 2;
+
 /// Appends a record as one line.
 inline void write_record(std::string& out, const Record& record) {
   {
@@ -356,14 +361,15 @@ inline void write_record(std::string& out, const Record& record) {
   out += '\n';
 }
 
-/// Reads a line. Throws CodecError.
-[[nodiscard]] inline Record read_record(JsonValue line) {
+/// Reads a line. Throws CodecError, also when it has a hash and is to have none, or the other way round.
+[[nodiscard]] inline Record read_record(JsonValue line, bool chained = false) {
   JsonMembers members(line, "the line");
   const std::uint64_t seq = members.count("seq");
   const std::int64_t time = members.integer("time");
   const std::string type = members.text("type");
   const JsonValue data = members.value("data");
   const bool ignorable = members.some_flag("ignorable");
+  if (chained) (void)members.text("hash");
   members.end();
   if (auto event = read_event(type, data)) return {seq, time, *std::move(event)};
   if (!ignorable) throw CodecError("this version of cordon does not know events of type '" + type + "'", true);
@@ -382,6 +388,7 @@ inline void write_header(std::string& out, const SessionHeader& header) {
       line.text("cwd_identity",
                 std::to_string(header.cwd_identity->device) + ":" + std::to_string(header.cwd_identity->inode));
     line.some_text("parent", header.parent);
+    if (header.chained) line.text("chain", "sha256");
   }
   out += '\n';
 }
@@ -407,6 +414,10 @@ inline void write_header(std::string& out, const SessionHeader& header) {
       throw CodecError("\"cwd_identity\" is not a device and an inode");
   }
   header.parent = members.some_text("parent");
+  if (const std::string chain = members.some_text("chain"); !chain.empty()) {
+    if (chain != "sha256") throw CodecError("there is no chain '" + chain + "'");
+    header.chained = true;
+  }
   members.end();
   constexpr std::int64_t largest_safe = (std::int64_t{1} << 53U) - 1;
   if (header.id.empty()) throw CodecError("the id is empty");

@@ -184,6 +184,7 @@ struct SessionHeader {
   std::string cwd = {};
   std::optional<FileIdentity> cwd_identity = {};  ///< what the directory was when the session was made
   std::string parent = {};                        ///< the id of the session that this one was delegated by, or empty
+  bool chained = false;                           ///< each record has the hash of what is before it; see JsonlOptions
   friend bool operator==(const SessionHeader&, const SessionHeader&) = default;
 };
 

@@ -20,6 +20,9 @@
 
 namespace cordon {
 
+/// A hash of bytes as 64 hexadecimal digits: `sha256`, of cordon/session/sha256.hpp.
+using ChainHash = std::string (*)(std::string_view bytes);
+
 /// What reading a log came to.
 struct LogReport {
   SessionHeader header;
@@ -28,6 +31,10 @@ struct LogReport {
   /// What is behind that: a line, or a preset, that a crash cut off, or the zeros that a file system leaves. Whoever
   /// wrote it was never told that it is recorded.
   std::uint64_t torn_bytes = 0;
+  /// Of a chained log that was read with the hash: that of its last event, or of its header. Whoever keeps it elsewhere
+  /// can tell later that nothing before it was changed; within a log the chain shows only changes that were not made
+  /// good.
+  std::string last_hash = {};
 };
 
 namespace detail {
@@ -43,7 +50,7 @@ class LogLines {
  public:
   static constexpr std::size_t max_line = std::size_t{1} << 26U;
 
-  explicit LogLines(std::string path) : path_(std::move(path)) {}
+  explicit LogLines(std::string path, ChainHash chain = nullptr) : path_(std::move(path)), chain_(chain) {}
 
   /// A whole line, without its newline. `visit` gets each Record that is complete.
   template <class Visit>
@@ -53,18 +60,22 @@ class LogLines {
       if (!document_.parse(line)) throw CodecError(std::string(document_.problem()));
       if (line_ == 1) {
         report_.header = read_header(document_.root());
+        if (report_.header.chained && chain_ != nullptr) hash_ = chain_(line);
       } else {
-        Record record = read_record(document_.root());
+        Record record = read_record(document_.root(), report_.header.chained);
         if (record.seq != report_.state.size() + held_.size())
           throw CodecError("\"seq\" is " + std::to_string(record.seq) + " where it is to be " +
                            std::to_string(report_.state.size() + held_.size()));
+        if (!hash_.empty()) check_link(line);
         take(std::move(record), visit);
       }
     } catch (const CodecError& error) {
       refuse(error.what(), error.unsupported ? ErrorCode::log_unsupported : ErrorCode::log_corrupt);
     }
     offset_ += line.size() + 1;
-    if (held_.empty()) report_.sound_size = offset_;
+    if (!held_.empty()) return;
+    report_.sound_size = offset_;
+    report_.last_hash = hash_;
   }
 
   [[noreturn]] void refuse(const std::string& problem, ErrorCode code = ErrorCode::log_corrupt) const {
@@ -92,6 +103,14 @@ class LogLines {
   }
 
  private:
+  void check_link(std::string_view line) {
+    const std::size_t whole = line.size() < hash_end ? 0 : line.size() - hash_end;
+    const std::string_view end = line.substr(whole);
+    std::string expected = chain_(hash_ + std::string(line.substr(0, whole)) + "}");
+    if (end != std::string(hash_member) + expected + "\"}") throw CodecError("the chain of hashes is broken");
+    hash_ = std::move(expected);
+  }
+
   template <class Visit>
   void take(Record record, Visit&& visit) {
     const auto* preset = std::get_if<PresetSelected>(&record.event);
@@ -109,18 +128,20 @@ class LogLines {
   }
 
   std::string path_;
+  ChainHash chain_;
   JsonDocument document_;
   LogReport report_;
+  std::string hash_;  ///< of the last line; empty when nothing is checked
   SessionState with_held_;
   std::vector<Record> held_;
   std::uint64_t line_ = 0;
   std::uint64_t offset_ = 0;
 };
 
-/// Reads an open log from its beginning. One pass.
-template <class K, class Visit>
-[[nodiscard]] LogReport read_log(int fd, const std::string& path, Visit&& visit) {
-  LogLines lines(path);
+/// Calls `take` with each line of an open file, from its beginning, without its newline, and `too_long` when one is
+/// longer than `LogLines::max_line`. One pass. The bytes behind the last newline.
+template <class K, class Take, class TooLong>
+[[nodiscard]] std::size_t read_lines(int fd, const std::string& path, Take&& take, TooLong&& too_long) {
   std::vector<char> buffer(std::size_t{1} << 18U);
   std::size_t begin = 0;  // of the line that is not whole yet
   std::size_t end = 0;
@@ -131,24 +152,42 @@ template <class K, class Visit>
         end -= begin;
         begin = 0;
       } else {
-        if (buffer.size() >= LogLines::max_line) lines.begin_line_too_long();
+        if (buffer.size() >= LogLines::max_line) too_long();
         buffer.resize(buffer.size() * 2);
       }
     }
     const long got = os::retry<K>(SYS_pread64, fd, os::arg(buffer.data() + end), static_cast<long>(buffer.size() - end),
                                   static_cast<long>(at));
     if (got < 0) fail_log(path, "read", got);
-    if (got == 0) break;
+    if (got == 0) return end - begin;
     at += static_cast<std::uint64_t>(got);
     std::size_t searched = end;
     end += static_cast<std::size_t>(got);
     while (const void* newline = std::memchr(buffer.data() + searched, '\n', end - searched)) {
       const auto stop = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer.data());
-      lines.take(std::string_view(buffer.data() + begin, stop - begin), visit);
+      take(std::string_view(buffer.data() + begin, stop - begin));
       begin = searched = stop + 1;
     }
   }
-  return std::move(lines).finish(end - begin);
+}
+
+template <class K, class Visit>
+[[nodiscard]] LogReport read_log(int fd, const std::string& path, Visit&& visit, ChainHash chain) {
+  LogLines lines(path, chain);
+  const std::size_t rest = read_lines<K>(
+      fd, path, [&](std::string_view line) { lines.take(line, visit); }, [&] { lines.begin_line_too_long(); });
+  return std::move(lines).finish(rest);
+}
+
+/// A file to be read, and nothing that could block or be endless.
+[[nodiscard]] inline os::Fd open_log(const std::string& path) {
+  const long fd = os::open_file<os::Kernel>(path.c_str(), O_RDONLY | O_NONBLOCK);
+  if (fd < 0) fail_log(path, "opened", fd);
+  os::Fd file(fd);
+  os::FileFacts facts;
+  if (os::stat_open(file.get(), facts) < 0 || !facts.regular())
+    throw LogError(ErrorCode::log_failed, path + " is not a regular file; name a session log");
+  return file;
 }
 
 }  // namespace detail
@@ -158,24 +197,23 @@ template <class K, class Visit>
 /// version or an event type that is not known, LOG_FAILED when the system refuses. Memory: the longest line, at most 64
 /// MiB.
 template <class Visit>
-LogReport read_log(const std::string& path, Visit&& visit) {
-  const long fd = os::open_file<os::Kernel>(path.c_str(), O_RDONLY | O_NONBLOCK);
-  if (fd < 0) detail::fail_log(path, "opened", fd);
-  const os::Fd file(fd);
-  os::FileFacts facts;
-  if (os::stat_open(file.get(), facts) < 0 || !facts.regular())
-    throw LogError(ErrorCode::log_failed, path + " is not a regular file; name a session log");
-  return detail::read_log<os::Kernel>(file.get(), path, std::forward<Visit>(visit));
+LogReport read_log(const std::string& path, Visit&& visit, ChainHash chain = nullptr) {
+  const os::Fd file = detail::open_log(path);
+  return detail::read_log<os::Kernel>(file.get(), path, std::forward<Visit>(visit), chain);
 }
 
-inline LogReport read_log(const std::string& path) {
-  return read_log(path, [](const Record&) {});
+inline LogReport read_log(const std::string& path, ChainHash chain = nullptr) {
+  return read_log(
+      path, [](const Record&) {}, chain);
 }
 
 struct JsonlOptions {
   /// Events that need not be durable are written when this many bytes of them have come together, or with the next that
   /// has to be. 0: at once. What waits is lost when the program is killed.
   std::size_t batch_bytes = 0;
+  /// Gives each record of a new log a hash of itself and of the one before. A log that was begun so is written on so:
+  /// then this is needed, and ignored for one that was not.
+  ChainHash chain = nullptr;
 };
 
 /// A session log in a file that only its owner can read, written by one process at a time. K is the kernel; tests give
@@ -190,6 +228,7 @@ class BasicJsonlLog {
   [[nodiscard]] static BasicJsonlLog create(std::string path, SessionHeader header, JsonlOptions options = {}) {
     BasicJsonlLog log(std::move(path), options);
     log.header_ = std::move(header);
+    log.header_.chained = options.chain != nullptr;
     // What was written is to be read again.
     std::string line;
     detail::write_header(line, log.header_);
@@ -200,6 +239,7 @@ class BasicJsonlLog {
     } catch (const detail::CodecError& error) {
       throw SessionInvalidError("a session can't begin with this header: " + std::string(error.what()));
     }
+    if (options.chain != nullptr) log.hash_ = options.chain(std::string_view(line).substr(0, line.size() - 1));
     log.pending_ = std::move(line);
     return log;
   }
@@ -227,7 +267,12 @@ class BasicJsonlLog {
       detail::fail_log(log.path_, "locked", locked);
     if (os::stat_name(log.path_, named) < 0 || named.device != facts.device || named.inode != facts.inode)
       throw LogError(ErrorCode::log_failed, "the session log " + log.path_ + " was replaced just now; open it again");
-    LogReport report = detail::read_log<K>(log.file_.get(), log.path_, [](const Record&) {});
+    LogReport report = detail::read_log<K>(
+        log.file_.get(), log.path_, [](const Record&) {}, options.chain);
+    if (report.header.chained && options.chain == nullptr)
+      throw LogError(ErrorCode::log_unsupported, "the session log " + log.path_ +
+                                                     " has a chain of hashes, which only a program with libcrypto can "
+                                                     "write on; build cordon with CORDON_WITH_LIBCRYPTO");
     if (report.torn_bytes != 0) {
       long cut = os::truncate_file<K>(log.file_.get(), report.sound_size);
       if (cut >= 0) cut = os::sync_file<K>(log.file_.get());
@@ -237,6 +282,7 @@ class BasicJsonlLog {
     log.state_ = std::move(report.state);
     log.size_ = log.synced_ = report.sound_size;
     log.torn_ = report.torn_bytes;
+    log.hash_ = std::move(report.last_hash);
     return log;
   }
 
@@ -268,12 +314,14 @@ class BasicJsonlLog {
     if (events.empty()) return;
     SessionState state = detail::state_after(state_, events);
     const std::size_t waiting = pending_.size();
+    std::string hash = hash_;
     bool durable = false;
     try {
       const std::int64_t now = detail::time_now();
       for (std::size_t i = 0; i != events.size(); ++i) {
         const std::size_t begin = pending_.size();
         detail::write_record(pending_, {state_.size() + i, now, events[i]});
+        if (!hash.empty()) add_hash(begin, hash);
         if (pending_.size() - begin >= detail::LogLines::max_line)
           throw SessionInvalidError("an event is longer than a line of a session log may be; record less of it");
         durable = durable || is_durable(events[i]);
@@ -284,6 +332,7 @@ class BasicJsonlLog {
       throw;
     }
     state_ = std::move(state);
+    hash_ = std::move(hash);
   }
 
   /// Makes everything durable that was appended, and the file, if it was not there yet.
@@ -295,13 +344,21 @@ class BasicJsonlLog {
   void for_each(Visit&& visit) {
     if (!file_) return;
     write_out(false);
-    (void)detail::read_log<K>(file_.get(), path_, std::forward<Visit>(visit));
+    (void)detail::read_log<K>(file_.get(), path_, std::forward<Visit>(visit), options_.chain);
   }
 
  private:
   BasicJsonlLog(std::string path, JsonlOptions options) : path_(std::move(path)), options_(options) {
     if (path_.empty() || path_.find('\0') != std::string::npos || path_.ends_with('/'))
       throw LogError(ErrorCode::log_failed, "'" + path_ + "' is no name for a session log; name a file");
+  }
+
+  /// Puts the hash of the line that begins there into it, and makes that the last one.
+  void add_hash(std::size_t begin, std::string& hash) {
+    pending_.pop_back();
+    hash = options_.chain(hash + pending_.substr(begin));
+    pending_.pop_back();
+    pending_.append(detail::hash_member).append(hash).append("\"}\n");
   }
 
   /// Writes what waits. When it throws, that is not in the file, and still waits.
@@ -397,6 +454,7 @@ class BasicJsonlLog {
   std::uint64_t size_ = 0;    ///< of the file, with nothing half written
   std::uint64_t synced_ = 0;  ///< how much of that is on the disk
   std::uint64_t torn_ = 0;
+  std::string hash_;  ///< of the last record; empty without a chain
   bool plain_writes_ = os::file_size_unlimited();
   bool broken_ = false;
 };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// The hash that chains the records of a log. Comes on a target of its own, cordon::sha256, with CORDON_WITH_LIBCRYPTO.
+
+#include <openssl/evp.h>
+
+#include <cordon/error.hpp>
+#include <string>
+#include <string_view>
+
+namespace cordon {
+
+/// SHA-256 in lower case hexadecimal digits, for JsonlOptions::chain. Thread-safe.
+[[nodiscard]] inline std::string sha256(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1)
+    throw LogError(ErrorCode::log_failed, "libcrypto refuses SHA-256; see its configuration");
+  std::string hex;
+  for (unsigned int i = 0; i != size; ++i) {
+    hex += "0123456789abcdef"[digest[i] >> 4U];
+    hex += "0123456789abcdef"[digest[i] & 15U];
+  }
+  return hex;
+}
+
+}  // namespace cordon
