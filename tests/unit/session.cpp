@@ -113,6 +113,8 @@ TEST_CASE("POL-K6 a switch that can't be recorded widens nothing, and what it na
   CHECK(it.session.effective_mode() == SandboxMode(workspace_write));
   CHECK_THROWS_AS(it.session.set_mode(read_only), LogError);
   CHECK(it.session.effective_mode() == SandboxMode(read_only));
+  CHECK_THROWS_AS(it.session.set_mode(danger_full_access), LogError);
+  CHECK(it.session.effective_mode() == SandboxMode(read_only));
   CHECK_THROWS_AS(it.session.set_approval_policy(ApprovalPolicy::never), LogError);
   it.script->fails = false;
   auto turn = it.session.begin_turn();
