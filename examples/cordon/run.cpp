@@ -51,15 +51,22 @@ class FactsFile {
       return;
     }
     const long fd =
-        os::open_file<os::Kernel>(arguments.json.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        os::open_file<os::Kernel>(arguments.json.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0)
       throw Failure("USAGE", "--json " + arguments.json + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
     file_ = os::Fd(fd);
     number_ = file_.get();
+    os::FileFacts facts;
+    os::FileFacts log;
+    if (arguments.session && os::stat_open(number_, facts) == 0 && os::stat_path(*arguments.session, log) == 0 &&
+        facts.device == log.device && facts.inode == log.inode)
+      throw Failure("USAGE", "--json and --session name the same file; give each its own");
   }
 
   void write(const Json& facts) const {
-    if (number_ >= 0) (void)os::write_all<os::Kernel>(number_, facts.dump() + "\n");
+    if (number_ < 0) return;
+    if (file_) (void)os::truncate_file<os::Kernel>(number_, 0);  // nothing to cut where it is no regular file
+    (void)os::write_all<os::Kernel>(number_, facts.dump() + "\n");
   }
 
  private:
@@ -226,6 +233,9 @@ class RunLog {
   void for_each(Visit&& visit) {
     std::visit([&](auto& log) { log.for_each(visit); }, log_);
   }
+  void require_own_name() const {
+    if (const auto* file = std::get_if<cordon::JsonlLog>(&log_)) file->require_own_name();
+  }
   /// Empty without a file.
   [[nodiscard]] std::string path() const {
     const auto* file = std::get_if<cordon::JsonlLog>(&log_);
@@ -255,10 +265,34 @@ RunLog open_log(const RunArguments& arguments) {
   return RunLog(std::move(log));
 }
 
-/// What a run is recorded with.
+void refuse_unknown(const RunArguments& arguments) {
+  const auto one_of = [](const std::string& option, const std::string& value,
+                         std::initializer_list<std::string_view> known, const std::string& names) {
+    if (std::find(known.begin(), known.end(), value) == known.end())
+      throw Failure("USAGE", option + " takes " + names + ", not '" + value + "'");
+  };
+  one_of("--backend", arguments.backend, {"auto", "layered", "mount-namespace", "landlock", "bubblewrap"},
+         "auto, layered, mount-namespace, landlock or bubblewrap");
+  one_of("--partial", arguments.partial, {"refuse", "refuse-unless-read-only", "accept"},
+         "refuse, refuse-unless-read-only or accept");
+}
+
+/// Before it is made: a symlink in the workspace, which a command may have made, does not say where a log is.
+void refuse_link_to_log(const std::string& log, const cordon::PolicyRequest& roots) {
+  const cordon::PolicyScope scope = cordon::PolicyResolver::resolve(roots).scope();
+  for (const os::PassedLink& link : os::links_on(log))
+    if (os::is_within(link.holder, scope.workspace_root) ||
+        std::any_of(scope.extra_roots.begin(), scope.extra_roots.end(),
+                    [&](const std::string& root) { return os::is_within(link.holder, root); }))
+      throw cordon::PolicyInvalidError("--session " + log + " is reached by the symlink " + link.name + " in " +
+                                       link.holder + ", which a command may have made; name the log itself");
+}
+
+/// What a run is recorded with, and what it came to, should that not be recorded.
 struct Recorder {
   cordon::Turn<RunLog> turn;
   std::string full_access_reason;
+  std::optional<cordon::RunResult> result = {};
 };
 
 template <class Rule, class Backend>
@@ -266,8 +300,9 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
                            const cordon::Argv& command, cordon::process::RunOptions options, bool follows_screen) {
   cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
   const auto execute = [&](auto& by, auto what, cordon::process::RunOptions how) {
-    return follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
-                          : by.run(std::move(what), std::move(how));
+    recorder.result = follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
+                                     : by.run(std::move(what), std::move(how));
+    return *recorder.result;
   };
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
@@ -307,8 +342,7 @@ cordon::RunResult run_under(const RunArguments& arguments, Recorder& recorder, c
                                           " alone can never be full, and --partial refuse accepts nothing less; use "
                                           "--backend layered");
   }
-  throw Failure("USAGE", "--backend takes auto, layered, mount-namespace, landlock or bubblewrap, not '" +
-                             arguments.backend + "'");
+  throw std::logic_error("a backend that refuse_unknown lets pass");
 }
 
 cordon::RunResult run_command(const RunArguments& arguments, Recorder& recorder, const cordon::ExecutionPolicy& policy,
@@ -319,7 +353,7 @@ cordon::RunResult run_command(const RunArguments& arguments, Recorder& recorder,
     return run_under<cordon::RefusePartialUnlessReadOnly>(arguments, recorder, policy, command, std::move(options));
   if (arguments.partial == "accept")
     return run_under<cordon::AcceptPartial>(arguments, recorder, policy, command, std::move(options));
-  throw Failure("USAGE", "--partial takes refuse, refuse-unless-read-only or accept, not '" + arguments.partial + "'");
+  throw std::logic_error("a rule that refuse_unknown lets pass");
 }
 
 void pass_through(Stream stream, std::string_view bytes) {
@@ -410,22 +444,10 @@ int run(const RunArguments& arguments) {
                                       .protect = arguments.protect,
                                       .allow_broad_root = arguments.allow_broad_root,
                                       .resources = limits_of(arguments.limits)};
-    Session session(open_log(arguments));
-    if (approval) session.set_approval_policy(*approval);
-    const cordon::ExecutionPolicy policy = resolve_for(session, roots, std::move(explicit_mode));
-    const cordon::SandboxMode mode = policy.mode();
-    facts["mode"] = mode.name();
-    facts["workspace_root"] = readable(policy.scope().workspace_root);
-    for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
-    cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
-    for (const std::string& name : environment.removed) facts["removed_env"].push_back(readable(name));
-
     const CancelOnSignal cancel;
     os::Fd input;
     cordon::process::RunOptions options;
     options.working_directory = arguments.cwd;
-    options.environment = std::move(environment.entries);
-    options.removed_env = std::move(environment.removed);
     options.input = open_input(arguments.input, input);
     if (arguments.terminal) options.terminal = parse_terminal(*arguments.terminal);
     options.max_output = arguments.max_output;
@@ -436,16 +458,37 @@ int run(const RunArguments& arguments) {
     options.limits.grace = seconds("--grace", arguments.grace, true);
     options.limits.stop = cancel.token();
     if (!arguments.capture) options.on_output = pass_through;
-    const cordon::RunResult result = [&] {
+    // What is wrong with the command line is said before there is a log.
+    refuse_unknown(arguments);
+    (void)environment_for(arguments, true);
+    if (arguments.session) refuse_link_to_log(*arguments.session, roots);
+    Session session(open_log(arguments));
+    if (approval) session.set_approval_policy(*approval);
+    const cordon::ExecutionPolicy policy = resolve_for(session, roots, std::move(explicit_mode));
+    const cordon::SandboxMode mode = policy.mode();
+    facts["mode"] = mode.name();
+    facts["workspace_root"] = readable(policy.scope().workspace_root);
+    for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
+    cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
+    for (const std::string& name : environment.removed) facts["removed_env"].push_back(readable(name));
+
+    options.environment = std::move(environment.entries);
+    options.removed_env = std::move(environment.removed);
+    auto held = session.continue_turn();
+    Recorder recorder{held ? *std::move(held) : session.begin_turn(), full_access_reason(session, explicitly)};
+    try {
       const RawKeyboard raw(arguments.terminal && arguments.input == "inherit");
-      auto held = session.continue_turn();
-      Recorder recorder{held ? *std::move(held) : session.begin_turn(), full_access_reason(session, explicitly)};
-      cordon::RunResult done = run_command(arguments, recorder, policy, command, std::move(options));
+      (void)run_command(arguments, recorder, policy, command, std::move(options));
       if (!held) recorder.turn.end();
-      return done;
-    }();
-    add_result(facts, result, arguments.capture);
-    return exit_status(file, facts, result, command.program(), cancel.number());
+    } catch (const cordon::LogError& error) {
+      // What it came to is not undone by a log that has no room for it.
+      if (!recorder.result) throw;
+      facts["error"] = {{"code", name(error.code())}, {"message", readable(error.what())}};
+      (void)os::write_all<os::Kernel>(
+          2, "cordon: " + std::string(name(error.code())) + ": " + printable(error.what()) + "\n");
+    }
+    add_result(facts, *recorder.result, arguments.capture);
+    return exit_status(file, facts, *recorder.result, command.program(), cancel.number());
   } catch (const cordon::SandboxUnavailableError& error) {
     if (const auto& failure = error.failure())
       facts["runner_failure"] = {{"stage", failure->stage},

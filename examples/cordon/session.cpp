@@ -33,8 +33,10 @@ cordon::SessionDefaults defaults_of(const SessionArguments& arguments) {
           cordon::parse_approval_policy(arguments.default_approval)};
 }
 
+/// What was asked for is checked before: opening a log repairs its end.
 Session open(const SessionArguments& arguments) {
-  return Session(cordon::JsonlLog::open(arguments.file, {.chain = chain_hash()}), defaults_of(arguments));
+  const cordon::SessionDefaults defaults = defaults_of(arguments);
+  return Session(cordon::JsonlLog::open(arguments.file, {.chain = chain_hash()}), defaults);
 }
 
 void print(const Json& object) {
@@ -70,6 +72,7 @@ int session_approval(const SessionArguments& arguments) {
 }
 
 int session_preset(const SessionArguments& arguments) {
+  (void)cordon::PresetTable().require(arguments.value);
   open(arguments).set_preset(arguments.value);
   return 0;
 }
@@ -84,7 +87,7 @@ int session_turn(const SessionArguments& arguments) {
   } else {
     turn->end();
   }
-  session.with_log([](cordon::JsonlLog& log) { log.flush(); });
+  session.flush();
   return 0;
 }
 

@@ -100,6 +100,12 @@ template <SessionLog Log, class Run>
   } catch (const SpawnError&) {
     settle({exec, "unavailable"});
     throw;
+  } catch (const LogError&) {
+    throw;
+  } catch (...) {
+    // For example what a callback of the program threw: the command was ended, and nobody knows how it would have.
+    settle({exec, "unknown"});
+    throw;
   }
 }
 
@@ -120,8 +126,11 @@ void refuse_own_log(const ConfinedArgv<M>& confined, const std::string& log) {
 
 template <SessionLog Log>
 [[nodiscard]] std::string file_of(Turn<Log>& turn) {
-  if constexpr (requires(const Log& log) { log.path(); })
-    return turn.with_log([](Log& log) { return log.real_path(); });
+  if constexpr (requires(const Log& log) { log.require_own_name(); })
+    return turn.with_log([](const Log& log) {
+      log.require_own_name();
+      return log.real_path();
+    });
   else
     return {};
 }

@@ -866,6 +866,53 @@ ln -s "$outside" "$workspace/gone"
 refused 'run where the directory of the session was exchanged (POL-K4)' POLICY_INVALID --session "$place/gone.jsonl" -- "${mark[@]}"
 rm "$workspace/gone"
 
+# --- what is refused makes and changes no log
+for bad in '--timeout abc' '--grace x' '--env BAD' '--inherit-env x' "--stdin $place/missing" '--terminal x' '--limit x' \
+  '--backend foo' '--partial foo' '--approval maybe' '--mode yolo' "--cwd $place/missing" "--write $place/missing"; do
+  # shellcheck disable=SC2086
+  refused "run --session $bad" '[A-Z_]+' --session "$place/new/log" --workspace "$workspace" $bad -- "${mark[@]}"
+  case $bad in --cwd*) rm -rf "$place/new" ;; esac  # known when it is started, so there is a turn that says nothing ran
+  check_not "run --session $bad: no log, nor its directory" test -e "$place/new"
+done
+cp "$log" "$place/before"
+refused 'run --session --approval with another bad option' USAGE --session "$log" --approval ask --timeout abc -- "${mark[@]}"
+check 'run --session --approval with another bad option: the log is as it was' cmp -s "$log" "$place/before"
+refused '--json on the log of the session' USAGE --session "$log" --json "$log" -- "${mark[@]}"
+check '--json on the log of the session: it is as it was' cmp -s "$log" "$place/before"
+printf '{"seq":' >>"$log"
+cp "$log" "$place/before"
+refused_session 'session mode with a bad default' POLICY_INVALID session mode "$log" read-only --default-mode bogus
+refused_session 'session preset that there is none of' SESSION_INVALID session preset "$log" nosuch
+check 'what is refused does not even repair a log' cmp -s "$log" "$place/before"
+ln -s "$outside" "$workspace/way"
+for mode in read-only workspace-write; do
+  refused "$mode: a log behind a symlink in the workspace" POLICY_INVALID --session "$workspace/way/logs/new" --workspace "$workspace" --mode $mode -- "${mark[@]}"
+  check_not "$mode: a log behind a symlink in the workspace is not made" test -e "$outside/logs"
+done
+rm "$workspace/way"
+# --- a second name, made by a command of another session
+tool session new "$workspace/named.jsonl" --cwd "$workspace"
+run --workspace "$workspace" --mode workspace-write --partial accept -- ln named.jsonl hard
+equal 'a log can get a second name where a command can write' 2 "$(stat -c %h "$workspace/named.jsonl")"
+refused 'run on a log with a second name' LOG_FAILED --session "$workspace/named.jsonl" --mode workspace-write --partial accept -- "${mark[@]}"
+cp "$workspace/named.jsonl" "$place/before"
+tool session mode "$workspace/named.jsonl" danger-full-access
+equal 'session mode on a log with a second name' 125 "$status"
+check 'session mode on a log with a second name: it is as it was' cmp -s "$workspace/named.jsonl" "$place/before"
+rm "$workspace/named.jsonl" "$workspace/hard"
+# --- a log without room for how the command ended does not hide that
+ended=no
+for pad in $(seq 0 40 1000); do
+  rm -f "$place/small"
+  (ulimit -f 1; exec "$cordon" run --session "$place/small" --workspace "$workspace" --json "$facts" -- sh -c 'exit 7' sh "$(printf "%${pad}s" '')") 2>"$place/err"
+  status=$?
+  grep -q 'has run, but its end could not be recorded' "$place/err" || continue
+  ended=$status
+  break
+done
+equal 'a command whose end has no room in the log: its own status' 7 "$ended"
+check 'and the facts say both' grep -qE '"outcome":"exited","exit_code":7,.*"error":\{"code":"LOG_FAILED"' "$facts"
+
 # --- a log in the workspace is out of reach of the commands of its session
 for backend in layered mount-namespace bubblewrap; do
   rm -rf "$workspace/.agent"

@@ -15,6 +15,7 @@ struct FakeKernel {
   static inline int from = 0;       ///< how many of it succeed before
   static inline int error = 0;
   static inline std::size_t most = 0;  ///< bytes that one write takes; 0 for all
+  static inline long also = -1;        ///< another system call, which fails with EIO
   static inline int left = -1;         ///< calls until the program is as good as dead; negative: it lives
   static inline std::map<long, int> calls;
 
@@ -23,6 +24,7 @@ struct FakeKernel {
     if (number == SYS_close && left == 0) return cordon::os::Kernel::call(number, a);
     if (left == 0) return -EIO;
     if (left > 0) --left;
+    if (number == also) return -EIO;
     if (number == SYS_write && most != 0) c = std::min(c, static_cast<long>(most));
     if (calls[number]++ >= from && number == refused) {
       if (number == SYS_close) cordon::os::Kernel::call(number, a);
@@ -36,6 +38,7 @@ struct FakeKernel {
     from = after;
     error = with;
     most = 0;
+    also = -1;
     left = -1;
     calls.clear();
   }

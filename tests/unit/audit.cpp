@@ -4,6 +4,8 @@
 #include <cordon/harness.hpp>
 #include <cordon/session/jsonl_log.hpp>
 #include <cordon/session/resolve.hpp>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -104,6 +106,33 @@ TEST_CASE("a command with no confinement is recorded with what allowed it") {
   CHECK(std::get<ExecSettled>(events.back()).exit_code == 4);
 }
 
+TEST_CASE("what a callback of the program throws is thrown on, and the end of the command recorded as unknown") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  process::RunOptions options;
+  options.on_output = [](process::Stream, std::string_view) { throw std::runtime_error("mine"); };
+  CHECK_THROWS_WITH(run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/echo", "x"}), std::move(options)),
+                    "mine");
+  CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
+}
+
+TEST_CASE("a command is not run when the log has another name, or is not where it was") {
+  const TempDirectory place("/var/tmp");
+  const std::string path = place.path() + "/log";
+  Session<JsonlLog> session(JsonlLog::create(path, {"s", 0}));
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const auto run = [&] { return run_in(turn, harness, policy<WorkspaceWrite>("/usr"), Argv({"/bin/true"})); };
+  CHECK_NOTHROW(run());
+  std::filesystem::create_hard_link(path, place.path() + "/other");
+  CHECK_THROWS_AS(run(), LogError);
+  std::filesystem::remove(place.path() + "/other");
+  CHECK_NOTHROW(run());
+  std::filesystem::rename(path, place.path() + "/moved");
+  CHECK_THROWS_AS(run(), LogError);
+}
+
 TEST_CASE("what can't be recorded is not run") {
   const TempDirectory place;
   Session<JsonlLog> session(JsonlLog::create(place.file("taken"), {"s", 0}));
@@ -130,7 +159,7 @@ TEST_CASE("a command that could write the log of its session is refused, or the 
   const auto protected_by = [&](const PolicyRequest& request) {
     PolicyRequest copy = request;
     copy.mode = workspace_write;
-    session.with_log([&](JsonlLog& log) { protect_log(copy, PolicyResolver::resolve(copy), log); });
+    session.with_log([&](const JsonlLog& log) { protect_log(copy, PolicyResolver::resolve(copy), log); });
     return copy.protect;
   };
   using Paths = std::vector<std::string>;
@@ -148,8 +177,9 @@ TEST_CASE("a command that could write the log of its session is refused, or the 
   Session<JsonlLog> through(JsonlLog::create(place.path() + "/link/second", {"s", 0}));
   through.set_mode(read_only);
   PolicyRequest inside{.mode = workspace_write, .workspace_root = place.path()};
-  CHECK_THROWS_AS(through.with_log([&](JsonlLog& log) { protect_log(inside, PolicyResolver::resolve(inside), log); }),
-                  PolicyInvalidError);
+  CHECK_THROWS_AS(
+      through.with_log([&](const JsonlLog& log) { protect_log(inside, PolicyResolver::resolve(inside), log); }),
+      PolicyInvalidError);
 }
 
 TEST_CASE("a protection that a command can get round protects no log") {

@@ -26,7 +26,7 @@ using support::types_of;
 
 namespace {
 
-const SessionHeader header{"s1", 5, "/w", FileIdentity{1, 2}, "parent"};
+const SessionHeader header{"s1", 5, "/w", FileIdentity{1, 2, 3}, "parent"};
 
 template <class Log>
 void append(Log& log, const std::vector<Event>& events) {
@@ -409,11 +409,83 @@ TEST_CASE("T-LOG-14 where what is half written can't be removed either, both are
   ::signal(SIGXFSZ, SIG_DFL);
   CHECK(message.find("File too large") != std::string::npos);
   CHECK(message.find("Input/output error") != std::string::npos);
-  FakeKernel::allow_all();
   CHECK(refusal([&] { append(log, {ModeSwitched{workspace_write}}); }) == "LOG_FAILED");
-  // What is half there is torn, and another writer removes it.
+  // What is half there is torn for a reader, and goes as soon as it can be made to.
   CHECK(read_log(path).torn_bytes == 10);
   CHECK(read_log(path).state.mode() == SandboxMode(read_only));
+  FakeKernel::allow_all();
+  append(log, {ModeSwitched{workspace_write}});
+  CHECK(read_log(path).torn_bytes == 0);
+  CHECK(records_of(path).size() == 2);
+}
+
+TEST_CASE("POL-K6 a switch that was refused and could not be removed does not stand in the way of a narrower one") {
+  using Log = BasicJsonlLog<FakeKernel>;
+  const TempDirectory place;
+  const std::string path = place.path() + "/log";
+  FakeKernel::allow_all();
+  Log log = Log::create(path, header);
+  append(log, {ModeSwitched{workspace_write}});
+  // The whole line is there, neither durable nor to be had away: fdatasync fails, and then fsync behind the cut.
+  FakeKernel::refuse(SYS_fdatasync, 0, EIO);
+  FakeKernel::also = SYS_fsync;
+  CHECK(refusal([&] { append(log, {ModeSwitched{danger_full_access}}); }) == "LOG_FAILED");
+  CHECK(refusal([&] { append(log, {ModeSwitched{read_only}}); }) == "LOG_FAILED");
+  FakeKernel::allow_all();
+  append(log, {ModeSwitched{read_only}});
+  CHECK(read_log(path).state.mode() == SandboxMode(read_only));
+  CHECK(records_of(path).size() == 2);
+}
+
+TEST_CASE("a log with a second name is not written on, nor one whose name leads elsewhere") {
+  const TempDirectory place;
+  const std::string path = place.path() + "/log";
+  JsonlLog log = JsonlLog::create(path, header);
+  log.flush();
+  CHECK_NOTHROW(log.require_own_name());
+  std::filesystem::create_hard_link(path, place.path() + "/other");
+  CHECK(refusal([&] { log.require_own_name(); }) == "LOG_FAILED");
+  std::filesystem::rename(path, place.path() + "/moved");
+  CHECK(refusal([&] { log.require_own_name(); }) == "LOG_FAILED");
+  { const JsonlLog closed = std::move(log); }
+  CHECK(refusal([&] { (void)JsonlLog::open(place.path() + "/moved"); }) == "LOG_FAILED");
+  std::filesystem::remove(place.path() + "/other");
+  CHECK(refusal([&] { (void)JsonlLog::open(place.path() + "/moved"); }) == "none");
+}
+
+TEST_CASE("a fork of the program that writes a log writes nothing on it, nor does what a log was moved from") {
+  const TempDirectory place;
+  const std::string path = place.path() + "/log";
+  JsonlLog log = JsonlLog::create(path, header, {.batch_bytes = 10'000});
+  log.flush();
+  append(log, {TurnStarted{1}});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool refused = refusal([&] { append(log, {ModeSwitched{danger_full_access}}); }) == "LOG_FAILED" &&
+                         refusal([&] { log.flush(); }) == "LOG_FAILED";
+    { const JsonlLog dropped = std::move(log); }
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(records_of(path).empty());
+  JsonlLog moved = std::move(log);
+  CHECK(refusal([&] { append(log, {TurnEnded{1}}); }) == "LOG_FAILED");
+  append(moved, {TurnEnded{1}});
+  moved.flush();
+  CHECK(records_of(path).size() == 2);
+}
+
+TEST_CASE("what has too many values to be read is not written") {
+  const TempDirectory place;
+  JsonlLog log = JsonlLog::create(place.path() + "//d//log", header);
+  append(log, {TurnStarted{1}});
+  CHECK(refusal([&] {
+          append(log, {ExecUnconfined{std::vector<std::string>(2'100'000, ""), "/w", "x"}});
+        }) == "SESSION_INVALID");
+  append(log, {ExecUnconfined{std::vector<std::string>(100'000, "a b"), "/w", "x"}});
+  CHECK(records_of(place.path() + "/d/log").size() == 2);
 }
 
 TEST_CASE("a file that may not grow costs an event, not the program") {
@@ -441,7 +513,7 @@ TEST_CASE("a file that may not grow costs an event, not the program") {
 
 TEST_CASE("DUR-05 whatever call of its making fails, there is a whole log or none") {
   using Log = BasicJsonlLog<FakeKernel>;
-  for (const long number : {SYS_openat, SYS_mkdirat, SYS_write, SYS_fsync, SYS_fcntl, SYS_linkat})
+  for (const long number : {SYS_openat, SYS_mkdirat, SYS_write, SYS_fsync, SYS_fcntl, SYS_renameat2})
     for (const int after : {0, 1, 2}) {
       const TempDirectory place;
       const std::string path = place.path() + "/a/log";

@@ -129,6 +129,31 @@ TEST_CASE("POL-K6 a switch that can't be recorded widens nothing, and what it na
   CHECK(it.session.state().approval_policy() == ApprovalPolicy::never);
 }
 
+TEST_CASE("POL-K6 what one failed switch made narrower, only a switch of the same thing widens") {
+  Scripted it({danger_full_access, ApprovalPolicy::ask});
+  const auto failing = [&](auto&& act) {
+    it.script->fails = true;
+    CHECK_THROWS_AS(act(), LogError);
+    it.script->fails = false;
+  };
+  it.session.set_mode(danger_full_access);
+  failing([&] { it.session.set_mode(read_only); });
+  it.session.set_approval_policy(ApprovalPolicy::never);
+  CHECK(it.session.effective_mode() == SandboxMode(read_only));
+  // A wider one that fails does not either, although the log has a still wider one.
+  failing([&] { it.session.set_mode(workspace_write); });
+  CHECK(it.session.effective_mode() == SandboxMode(read_only));
+  // The log says this already; to the session it is a switch.
+  it.session.set_mode(danger_full_access);
+  CHECK(it.session.effective_mode() == SandboxMode(danger_full_access));
+  CHECK(it.script->events.back() == Event(ModeSwitched{danger_full_access}));
+
+  failing([&] { it.session.set_mode(read_only); });
+  it.session.set_preset("danger-full-access");
+  CHECK(it.session.effective_mode() == SandboxMode(danger_full_access));
+  CHECK(it.session.preset() == "danger-full-access");
+}
+
 TEST_CASE("T-PRE-01 T-PRE-02 T-PRE-03 PRE-04 a preset is one append: the selection, the mode, the approval policy") {
   Scripted it({workspace_write, ApprovalPolicy::ask});
   CHECK(it.session.preset() == "workspace-write");
@@ -187,6 +212,9 @@ TEST_CASE("a turn is begun once, ends once, and ends as interrupted when it is d
     turn.record(ApprovalAsked{"q", "shell"});
     const auto moved = std::move(turn);
     CHECK(moved.number() == 2);
+    CHECK_THROWS_AS(turn.record(ApprovalAsked{"r", "shell"}), SessionInvalidError);
+    CHECK_THROWS_AS(turn.effective_mode(), SessionInvalidError);
+    CHECK_THROWS_AS(turn.end(), SessionInvalidError);
   }
   CHECK(it.script->events.back() == Event(TurnEnded{2, TurnEnding::interrupted}));
   CHECK(it.script->events[it.script->events.size() - 2] == Event(ApprovalDecided{"q", ApprovalResult::cancelled}));
@@ -203,6 +231,7 @@ TEST_CASE("a turn outlives its session, and keeps its log") {
   CHECK(turn.record(ExecSettled{1, "exited", 0}) == 2);
   CHECK_THROWS_AS(turn.record(ExecSettled{1, "exited", 0}), SessionInvalidError);
   turn.end();
+  CHECK_THROWS_AS(turn.record(ExecUnconfined{{"x"}, "/w", "y"}), SessionInvalidError);
   CHECK(script->events.back() == Event(TurnEnded{1, TurnEnding::completed}));
 }
 
@@ -235,7 +264,7 @@ TEST_CASE("a detached turn stays open from one process to the next, and only its
   {
     Session<JsonlLog> session(JsonlLog::create(path, {"s", 0}));
     (void)session.begin_turn(true);
-    session.with_log([](JsonlLog& log) { log.flush(); });
+    session.flush();
   }
   {
     Session<JsonlLog> session(JsonlLog::open(path));
@@ -266,18 +295,31 @@ TEST_CASE("T-POL-12 T-POL-13 POL-10 a session that goes on is what it was, from 
 
 TEST_CASE("POL-09 a child session has what its parent had then, as its own, and asks nobody") {
   auto parent = memory_session({workspace_write, ApprovalPolicy::ask});
-  const auto child = parent.delegate(MemoryLog(SessionHeader{"c", 0, "", {}, "s"}));
+  const auto child = parent.delegate(MemoryLog(SessionHeader{"c", 0, "/w", {}, "s"}));
   parent.set_mode(danger_full_access);
   CHECK(child.effective_mode() == SandboxMode(workspace_write));
   CHECK(child.approval_policy() == ApprovalPolicy::never);
   std::vector<Event> events;
   child.for_each([&](const Record& record) { events.push_back(record.event); });
-  CHECK(events == std::vector<Event>{ModeSwitched{workspace_write, "delegation"},
-                                     ApprovalPolicySwitched{ApprovalPolicy::never, "delegation"}});
-  MemoryLog used(SessionHeader{"u", 0});
+  CHECK(events == std::vector<Event>{ApprovalPolicySwitched{ApprovalPolicy::never, "delegation"},
+                                     ModeSwitched{workspace_write, "delegation"}});
+  MemoryLog used(SessionHeader{"u", 0, "", {}, "s"});
   const std::vector<Event> one{ModeSwitched{read_only}};
   used.append(one);
   CHECK_THROWS_AS(parent.delegate(std::move(used)), SessionInvalidError);
+  CHECK_THROWS_AS(parent.delegate(MemoryLog(SessionHeader{"c", 0})), SessionInvalidError);
+  CHECK_THROWS_AS(parent.delegate(MemoryLog(SessionHeader{"c", 0, "", {}, "other"})), SessionInvalidError);
+
+  const Session<MemoryLog> rooted(MemoryLog(SessionHeader{"r", 0, "/w/in"}));
+  CHECK_NOTHROW(rooted.delegate(MemoryLog(SessionHeader{"c", 0, "/w/in/deeper", {}, "r"})));
+  for (const char* outside : {"/w", "/w/inner", "/", ""})
+    CHECK_THROWS_AS(rooted.delegate(MemoryLog(SessionHeader{"c", 0, outside, {}, "r"})), SessionInvalidError);
+
+  // Where its beginning was cut off it has nothing, not what the deployment gives to others.
+  const Session<MemoryLog> orphan(MemoryLog(SessionHeader{"o", 0, "", {}, "s"}),
+                                  {danger_full_access, ApprovalPolicy::ask});
+  CHECK(orphan.effective_mode() == SandboxMode(read_only));
+  CHECK(orphan.approval_policy() == ApprovalPolicy::never);
 }
 
 TEST_CASE("threads may switch, ask and run in one session: every event is there once") {

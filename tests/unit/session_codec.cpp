@@ -105,7 +105,6 @@ TEST_CASE("LOG-01 a line that is not exactly a record is refused") {
           R"({"seq":0,"time":1,"type":"sandbox/mode","data":{"mode":"read-only"},"extra":1})",
           R"({"seq":0,"time":1,"type":"sandbox/mode","data":{"mode":{"hex":"726561642d6f6e6c79"}}})",
           R"({"seq":0,"time":1,"type":"sandbox/mode","data":{"mode":"read-only"},"ignorable":1})",
-          R"({"seq":0,"time":1,"type":"permission/preset","data":{"preset":"x","switches":3}})",
           R"({"seq":0,"time":1,"type":"turn/start","data":{"turn":1,"detached":"yes"}})",
           R"({"seq":0,"time":1,"type":"turn/end","data":{"turn":1,"reason":"bored"}})",
           R"({"seq":0,"time":1,"type":"approval/decided","data":{"id":"x","outcome":"sure"}})",
@@ -113,7 +112,6 @@ TEST_CASE("LOG-01 a line that is not exactly a record is refused") {
           R"({"seq":0,"time":1,"type":"exec/unconfined","data":{"argv":[1],"workspace_root":"/","allowed_by":"x"}})",
           R"({"seq":0,"time":1,"type":"exec/unconfined","data":{"argv":[{"hex":"f"}],"workspace_root":"/","allowed_by":"x"}})",
           R"({"seq":0,"time":1,"type":"exec/unconfined","data":{"argv":[{"hex":"fx"}],"workspace_root":"/","allowed_by":"x"}})",
-          R"({"seq":0,"time":1,"type":"exec/confined","data":{"argv":[],"mode":"danger-full-access","workspace_root":"/","backend":"b","enforcement":"full","missing":[]}})",
           R"({"seq":0,"time":1,"type":"exec/confined","data":{"argv":[],"mode":"read-only","workspace_root":"/","backend":"b","enforcement":"full","missing":["metadata"]}})",
           R"({"seq":0,"time":1,"type":"exec/confined","data":{"argv":[],"mode":"read-only","workspace_root":"/","backend":"b","enforcement":"partial","missing":["magic"]}})",
       }) {
@@ -125,22 +123,32 @@ TEST_CASE("LOG-01 a line that is not exactly a record is refused") {
 TEST_CASE("LOG-04 T-LOG-04 T-LOG-20 a header is one of this version, or refused; a newer one before anything else") {
   CHECK(header_refusal_of(R"({"version":1,"id":"x","created_at":0})") == "none");
   CHECK(header_refusal_of(
-            R"({"version":1,"id":"x","created_at":9007199254740991,"cwd":"/w","cwd_identity":"1:2","parent":"p"})") ==
+            R"({"version":1,"id":"x","created_at":9007199254740991,"cwd":"/w","cwd_identity":"1:2:3","parent":"p"})") ==
         "none");
   CHECK(header_refusal_of(R"({"version":2,"everything":"else"})").starts_with("unsupported: it has version 2"));
   CHECK(header_refusal_of(R"({"version":0})").starts_with("unsupported: it has version 0"));
-  for (const char* bad :
-       {R"([])", R"("x")", R"({})", R"({"version":"1","id":"x","created_at":0})",
-        R"({"version":1.0,"id":"x","created_at":0})", R"({"version":1,"created_at":0})",
-        R"({"version":1,"id":"","created_at":0})", R"({"version":1,"id":"x"})",
-        R"({"version":1,"id":"x","created_at":1.5})", R"({"version":1,"id":"x","created_at":-1})",
-        R"({"version":1,"id":"x","created_at":9007199254740992})", R"({"version":1,"id":"x","created_at":-0})",
-        R"({"version":1,"id":"x","created_at":0,"cwd":"w"})", R"({"version":1,"id":"x","created_at":0,"cwd":7})",
-        R"({"version":1,"id":"x","created_at":0,"cwd_identity":"1:2"})",
-        R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1"})",
-        R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:"})",
-        R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:2x"})",
-        R"({"version":1,"id":"x","created_at":0,"mode":"read-only"})"}) {
+  for (const char* bad : {R"([])",
+                          R"("x")",
+                          R"({})",
+                          R"({"version":"1","id":"x","created_at":0})",
+                          R"({"version":1.0,"id":"x","created_at":0})",
+                          R"({"version":1,"created_at":0})",
+                          R"({"version":1,"id":"","created_at":0})",
+                          R"({"version":1,"id":"x"})",
+                          R"({"version":1,"id":"x","created_at":1.5})",
+                          R"({"version":1,"id":"x","created_at":-1})",
+                          R"({"version":1,"id":"x","created_at":9007199254740992})",
+                          R"({"version":1,"id":"x","created_at":-0})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"w"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":7})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd_identity":"1:2"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:2:3x"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:2"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","cwd_identity":"1:2:"})",
+                          R"({"version":1,"id":"x","created_at":0,"cwd":"/w","chain":"md5"})",
+                          R"({"version":1,"id":"x","created_at":0,"mode":"read-only"})"}) {
     INFO(bad);
     CHECK(header_refusal_of(bad) != "none");
     CHECK_FALSE(header_refusal_of(bad).starts_with("unsupported"));

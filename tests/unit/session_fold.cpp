@@ -80,6 +80,22 @@ TEST_CASE("a result is that of a command of this turn, once") {
   CHECK_FALSE(refusal(over, ExecSettled{1, "exited"}).empty());
 }
 
+TEST_CASE("what a reader would refuse can't be recorded: a preset of three switches, full access that is confined") {
+  CHECK_FALSE(refusal({}, PresetSelected{"p", 3}).empty());
+  CHECK_FALSE(refusal({TurnStarted{1}}, ExecConfined{{"x"}, danger_full_access, "/w", "b"}).empty());
+}
+
+TEST_CASE("questions and commands without an end are so many and no more") {
+  std::vector<Event> asked{TurnStarted{1}};
+  std::vector<Event> begun{TurnStarted{1}};
+  for (std::size_t i = 0; i != SessionState::most_open; ++i) {
+    asked.emplace_back(ApprovalAsked{std::to_string(i), "t"});
+    begun.emplace_back(ExecUnconfined{{"x"}, "/w", "y"});
+  }
+  CHECK_FALSE(refusal(asked, ApprovalAsked{"more", "t"}).empty());
+  CHECK_FALSE(refusal(begun, ExecUnconfined{{"x"}, "/w", "y"}).empty());
+}
+
 TEST_CASE("PRE-K6 a preset is complete with the last of its switches, and nothing else comes between") {
   SessionState state = after({PresetSelected{"p", 2}});
   CHECK_FALSE(state.complete());

@@ -106,6 +106,16 @@ TEST_CASE("POL-K4 whoever repoints a symlink, or puts another directory there, m
   std::filesystem::remove(here);
   (void)place.directory("real");
   CHECK_THROWS_AS(resolve(session), PolicyInvalidError);
+  // An inode is used again; when it was made tells them apart, where that is known.
+  if (os::time_of_birth(here) != 0) {
+    const std::string again = place.directory("again");
+    const auto remade = session_in(again);
+    os::FileFacts before;
+    REQUIRE(os::stat_path(again, before) == 0);
+    std::filesystem::remove(again);
+    (void)place.directory("again");
+    CHECK_THROWS_AS(resolve(remade), PolicyInvalidError);
+  }
   std::filesystem::remove(here);
   std::filesystem::rename(place.path() + "/moved", here);
   CHECK(found(resolve(session)).root == here);

@@ -272,9 +272,7 @@ inline ApprovalPolicySwitched read_data(JsonMembers& data, As<ApprovalPolicySwit
   return {data.one_of("policy", {ApprovalPolicy::ask, ApprovalPolicy::never}), data.some_text("source")};
 }
 inline PresetSelected read_data(JsonMembers& data, As<PresetSelected>) {
-  PresetSelected event{data.text("preset"), data.count("switches")};
-  if (event.switches > 2) throw CodecError("a preset has no more than two switches");
-  return event;
+  return {data.text("preset"), data.count("switches")};
 }
 inline ApprovalAsked read_data(JsonMembers& data, As<ApprovalAsked>) {
   return {data.text("id"),        data.text("tool"),       data.some_text("call_id"),       data.some_text("reason"),
@@ -299,7 +297,6 @@ inline ExecConfined read_data(JsonMembers& data, As<ExecConfined>) {
     event.missing = event.missing | EffectSet{read_effect(effect)};
   if (level != (event.missing.empty() ? "full" : "partial"))
     throw CodecError("the enforcement does not fit to what is missing");
-  if (!event.mode.confined()) throw CodecError("danger-full-access is no confinement");
   return event;
 }
 inline ExecUnconfined read_data(JsonMembers& data, As<ExecUnconfined>) {
@@ -385,8 +382,9 @@ inline void write_header(std::string& out, const SessionHeader& header) {
     line.integer("created_at", header.created_at);
     line.some_text("cwd", header.cwd);
     if (header.cwd_identity)
-      line.text("cwd_identity",
-                std::to_string(header.cwd_identity->device) + ":" + std::to_string(header.cwd_identity->inode));
+      line.text("cwd_identity", std::to_string(header.cwd_identity->device) + ":" +
+                                    std::to_string(header.cwd_identity->inode) + ":" +
+                                    std::to_string(header.cwd_identity->born));
     line.some_text("parent", header.parent);
     if (header.chained) line.text("chain", "sha256");
   }
@@ -409,9 +407,14 @@ inline void write_header(std::string& out, const SessionHeader& header) {
     FileIdentity& is = header.cwd_identity.emplace();
     const char* const last = identity.data() + identity.size();
     const auto device = std::from_chars(identity.data(), last, is.device);
-    const bool colon = device.ec == std::errc() && device.ptr != last && *device.ptr == ':';
-    if (!colon || std::from_chars(device.ptr + 1, last, is.inode).ptr != last || last[-1] == ':')
-      throw CodecError("\"cwd_identity\" is not a device and an inode");
+    const auto behind = [&](const std::from_chars_result& before, auto& number) {
+      const bool colon = before.ec == std::errc() && before.ptr != last && *before.ptr == ':';
+      return colon ? std::from_chars(before.ptr + 1, last, number)
+                   : std::from_chars_result{before.ptr, std::errc::invalid_argument};
+    };
+    const auto born = behind(behind(device, is.inode), is.born);
+    if (born.ec != std::errc() || born.ptr != last)
+      throw CodecError("\"cwd_identity\" is not a device, an inode and a time");
   }
   header.parent = members.some_text("parent");
   if (const std::string chain = members.some_text("chain"); !chain.empty()) {

@@ -133,7 +133,8 @@ struct ExecSettled {
   };
 
   std::uint64_t exec = 0;
-  std::string outcome;  ///< exited, signalled, timed_out, cancelled, not_executable, runner_failed, unavailable
+  std::string outcome;  ///< exited, signalled, timed_out, cancelled, output_limit, not_executable, runner_failed,
+                        ///< unavailable, unknown
   std::optional<std::int64_t> exit_code = {};
   std::optional<std::int64_t> signal = {};
   std::vector<Refused> denials = {};
@@ -167,10 +168,12 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-/// A file's identity: which one it is, whatever its name.
+/// A file's identity: which one it is, whatever its name. Some file systems number their devices anew when they are
+/// mounted; there a file is another one then.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::int64_t born = 0;  ///< nanoseconds since 1970, since inodes are used again; 0 where that is not known
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 

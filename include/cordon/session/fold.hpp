@@ -52,6 +52,10 @@ class SessionState {
 
   friend bool operator==(const SessionState&, const SessionState&) = default;
 
+  /// Questions, and executions, that may be open at one time: what bounds the memory of a state, and the time of an
+  /// event.
+  static constexpr std::size_t most_open = 1024;
+
  private:
   std::string_view take(const ModeSwitched& event) {
     mode_ = event.mode;
@@ -62,6 +66,7 @@ class SessionState {
     return {};
   }
   std::string_view take(const PresetSelected& event) {
+    if (event.switches > 2) return "a preset has more than two switches";
     selected_preset_ = event.preset;
     switches_to_come_ = event.switches;
     return {};
@@ -71,6 +76,7 @@ class SessionState {
     if (event.id.empty() || event.tool.empty()) return "an approval was asked for without an id or a tool";
     if (std::find(unanswered_.begin(), unanswered_.end(), event.id) != unanswered_.end())
       return "an approval was asked for twice with one id";
+    if (unanswered_.size() == most_open) return "too many questions are open";
     unanswered_.push_back(event.id);
     return {};
   }
@@ -96,10 +102,13 @@ class SessionState {
   }
   std::string_view execution() {
     if (!open_turn_) return "a command was run outside a turn";
+    if (unsettled_.size() == most_open) return "too many commands have no result";
     unsettled_.push_back(size_);
     return {};
   }
-  std::string_view take(const ExecConfined&) { return execution(); }
+  std::string_view take(const ExecConfined& event) {
+    return event.mode.confined() ? execution() : "danger-full-access is no confinement";
+  }
   std::string_view take(const ExecUnconfined&) { return execution(); }
   std::string_view take(const ExecSettled& event) {
     const auto begun = std::find(unsettled_.begin(), unsettled_.end(), event.exec);

@@ -3,6 +3,7 @@
 
 // A session log in a file: one JSON object a line, the first of them the header.
 
+#include <algorithm>
 #include <cordon/detail/error_text.hpp>
 #include <cordon/os/linux/log_file.hpp>
 #include <cordon/os/linux/paths.hpp>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,7 +47,15 @@ namespace detail {
                                             "; see that its directory exists, has room and is yours");
 }
 
-/// Reads lines and makes records of them, in the memory of the longest line.
+/// True in what was moved from.
+struct SetWhenMoved {
+  SetWhenMoved() noexcept = default;
+  SetWhenMoved(SetWhenMoved&& other) noexcept : value(std::exchange(other.value, true)) {}
+  SetWhenMoved& operator=(SetWhenMoved&&) = delete;
+  bool value = false;
+};
+
+/// Reads lines and makes records of them.
 class LogLines {
  public:
   static constexpr std::size_t max_line = std::size_t{1} << 26U;
@@ -194,8 +204,9 @@ template <class K, class Visit>
 
 /// Reads a log while somebody may be writing it: takes no lock and changes nothing. `visit` gets each Record in order.
 /// Throws LogError: LOG_CORRUPT with line and byte for damage anywhere but at the end, LOG_UNSUPPORTED for another
-/// version or an event type that is not known, LOG_FAILED when the system refuses. Memory: the longest line, at most 64
-/// MiB.
+/// version or an event type that is not known, LOG_FAILED when the system refuses. Memory: some five
+/// times the longest line, which may have 64 MiB. Reading over an append that is just being taken back may find damage
+/// that is not there a moment later.
 template <class Visit>
 LogReport read_log(const std::string& path, Visit&& visit, ChainHash chain = nullptr) {
   const os::Fd file = detail::open_log(path);
@@ -256,6 +267,7 @@ class BasicJsonlLog {
     os::FileFacts named;
     if (os::stat_open(log.file_.get(), facts) < 0 || !facts.regular())
       throw LogError(ErrorCode::log_failed, log.path_ + " is not a regular file; name a session log");
+    if (facts.names != 1) refuse_names(log.path_);
     if (facts.owner != static_cast<unsigned>(K::call(SYS_geteuid)) || (facts.mode & 022U) != 0)
       throw LogError(ErrorCode::log_failed, "the session log " + log.path_ +
                                                 " belongs to, or can be written by, somebody else, who could widen "
@@ -286,14 +298,15 @@ class BasicJsonlLog {
     return log;
   }
 
+  /// What it is moved from takes nothing more.
   BasicJsonlLog(BasicJsonlLog&&) noexcept = default;
-  BasicJsonlLog& operator=(BasicJsonlLog&&) noexcept = default;
+  BasicJsonlLog& operator=(BasicJsonlLog&&) = delete;
   /// Writes what waits; `flush` is for whoever wants to know whether that went well.
   ~BasicJsonlLog() {
-    if (!file_ || broken_) return;
+    if (!file_ || !here()) return;
     try {
-      write_out(false);
-    } catch (const Error&) {
+      if (!pending_.empty()) write_out(false);
+    } catch (const std::exception&) {
       // Nobody was told that it is recorded for good.
     }
   }
@@ -310,8 +323,21 @@ class BasicJsonlLog {
   /// The bytes that were cut off when it was opened.
   [[nodiscard]] std::uint64_t torn_bytes() const noexcept { return torn_; }
 
+  /// Throws LogError when its name leads elsewhere by now, or it has a second name, by which a command could write it.
+  void require_own_name() const {
+    if (!file_) return;
+    os::FileFacts facts;
+    os::FileFacts named;
+    if (os::stat_open(file_.get(), facts) < 0 || os::stat_name(path_, named) < 0 || named.device != facts.device ||
+        named.inode != facts.inode)
+      throw LogError(ErrorCode::log_failed, "the session log " + path_ +
+                                                " is not where it was opened any more; put it back, and open it again");
+    if (facts.names != 1) refuse_names(path_);
+  }
+
   void append(std::span<const Event> events) {
     if (events.empty()) return;
+    require_usable();
     SessionState state = detail::state_after(state_, events);
     const std::size_t waiting = pending_.size();
     std::string hash = hash_;
@@ -324,6 +350,7 @@ class BasicJsonlLog {
         if (!hash.empty()) add_hash(begin, hash);
         if (pending_.size() - begin >= detail::LogLines::max_line)
           throw SessionInvalidError("an event is longer than a line of a session log may be; record less of it");
+        if (pending_.size() - begin > some_line) require_readable(std::string_view(pending_).substr(begin));
         durable = durable || is_durable(events[i]);
       }
       if (durable || !file_ || pending_.size() >= options_.batch_bytes) write_out(durable);
@@ -337,6 +364,7 @@ class BasicJsonlLog {
 
   /// Makes everything durable that was appended, and the file, if it was not there yet.
   void flush() {
+    require_usable();
     if (!pending_.empty() || synced_ != size_) write_out(true);
   }
 
@@ -348,7 +376,11 @@ class BasicJsonlLog {
   }
 
  private:
+  static constexpr std::size_t some_line = std::size_t{1} << 16U;
+
   BasicJsonlLog(std::string path, JsonlOptions options) : path_(std::move(path)), options_(options) {
+    const auto both_slashes = [](char a, char b) { return a == '/' && b == '/'; };
+    path_.erase(std::unique(path_.begin(), path_.end(), both_slashes), path_.end());
     if (path_.empty() || path_.find('\0') != std::string::npos || path_.ends_with('/'))
       throw LogError(ErrorCode::log_failed, "'" + path_ + "' is no name for a session log; name a file");
   }
@@ -361,12 +393,40 @@ class BasicJsonlLog {
     pending_.append(detail::hash_member).append(hash).append("\"}\n");
   }
 
+  [[noreturn]] static void refuse_names(const std::string& path) {
+    throw LogError(ErrorCode::log_failed, "the session log " + path +
+                                              " has another name too (a hard link), by which a command could write it; "
+                                              "remove that name");
+  }
+
+  /// What can be written can be read: only so long a line can have more values than a reader takes.
+  static void require_readable(std::string_view line) {
+    detail::JsonDocument document;
+    if (!document.parse(line))
+      throw SessionInvalidError("an event can't be recorded: " + std::string(document.problem()) +
+                                "; record less of it");
+  }
+
+  /// In the program that opened it, and not in a fork of that, which shares the lock.
+  [[nodiscard]] bool here() const noexcept { return !gone_.value && owner_ == K::call(SYS_getpid); }
+
+  void require_usable() {
+    if (!here())
+      throw LogError(
+          ErrorCode::log_failed,
+          "the session log " + path_ + " was moved, or opened before a fork; open it in the program that writes");
+    // What could not be removed before can perhaps be now.
+    if (half_written_ && os::truncate_file<K>(file_.get(), size_) >= 0 && os::sync_file<K>(file_.get()) >= 0)
+      half_written_ = false;
+    if (half_written_ || lost_)
+      throw LogError(ErrorCode::log_failed, "the session log " + path_ +
+                                                " could not be written before, and takes nothing more; open it again");
+  }
+
   /// Writes what waits. When it throws, that is not in the file, and still waits.
   void write_out(bool durable) {
     if (!file_) return make_file();
-    if (broken_)
-      throw LogError(ErrorCode::log_failed, "the session log " + path_ +
-                                                " could not be written before, and takes nothing more; open it again");
+    require_usable();
     const char* what = "written";
     long result = plain_writes_ ? write_plainly() : os::write_all<K>(file_.get(), pending_);
     if (result >= 0 && durable) {
@@ -374,9 +434,12 @@ class BasicJsonlLog {
       result = os::sync_data<K>(file_.get());
     }
     if (result < 0) {
-      const long cut = os::truncate_file<K>(file_.get(), size_);
+      long cut = os::truncate_file<K>(file_.get(), size_);
+      // What is on the disk already has to go from there too.
+      if (cut >= 0) cut = os::sync_file<K>(file_.get());
       // After a failed sync the kernel may have dropped what was written before and never synced.
-      broken_ = cut < 0 || (what[0] == 'm' && synced_ != size_);
+      half_written_ = cut < 0;
+      lost_ = what[0] == 'm' && synced_ != size_;
       if (cut < 0)
         throw LogError(ErrorCode::log_failed,
                        "the session log " + path_ + " can't be " + what + ": " +
@@ -394,7 +457,7 @@ class BasicJsonlLog {
     std::string_view left = pending_;
     while (!left.empty()) {
       const long written = os::retry<K>(SYS_write, file_.get(), os::arg(left.data()), static_cast<long>(left.size()));
-      if (written < 0) return written;
+      if (written <= 0) return written < 0 ? written : -EIO;
       left.remove_prefix(static_cast<std::size_t>(written));
     }
     return 0;
@@ -456,7 +519,10 @@ class BasicJsonlLog {
   std::uint64_t torn_ = 0;
   std::string hash_;  ///< of the last record; empty without a chain
   bool plain_writes_ = os::file_size_unlimited();
-  bool broken_ = false;
+  bool half_written_ = false;  ///< there is more in the file than `size_`
+  bool lost_ = false;          ///< what was written may not be in the file any more
+  detail::SetWhenMoved gone_;
+  long owner_ = K::call(SYS_getpid);
 };
 
 using JsonlLog = BasicJsonlLog<>;

@@ -20,7 +20,7 @@ namespace cordon {
 /// returned, whatever `is_durable` among them is on the disk, where the log has one. `for_each` calls with every
 /// Record, in order.
 template <class L>
-concept SessionLog = std::movable<L> && requires(L& log, const L& read, std::span<const Event> events) {
+concept SessionLog = std::move_constructible<L> && requires(L& log, const L& read, std::span<const Event> events) {
   { read.header() } -> std::same_as<const SessionHeader&>;
   { read.state() } -> std::same_as<const SessionState&>;
   { log.append(events) } -> std::same_as<void>;

@@ -134,6 +134,14 @@ class PresetTable {
     return nullptr;
   }
 
+  /// Throws SessionInvalidError when there is none.
+  [[nodiscard]] const Entry& require(std::string_view name) const {
+    if (const Entry* entry = find(name)) return *entry;
+    std::string known;
+    for (const Entry& entry : entries_) known += (known.empty() ? "" : ", ") + entry.name;
+    throw SessionInvalidError("there is no preset '" + std::string(name) + "' to select; there are " + known);
+  }
+
   /// The name for these knobs: the selected preset while it fits, else the first that does, else `custom` (PRE-02,
   /// PRE-03).
   [[nodiscard]] std::string_view name_of(const Knobs& knobs,
@@ -161,6 +169,13 @@ class PresetTable {
   }
   std::vector<Entry> entries_;
 };
+
+/// A session that was delegated has what its parent gave it, or nothing: never a deployment's default, which may be
+/// wider.
+[[nodiscard]] inline SessionDefaults defaults_for(const SessionHeader& header,
+                                                  const SessionDefaults& defaults) noexcept {
+  return header.parent.empty() ? defaults : SessionDefaults{read_only, ApprovalPolicy::never};
+}
 
 /// What a session has in effect: its own last switches, else what its deployment gives.
 [[nodiscard]] inline Knobs knobs_of(const SessionState& state, const SessionDefaults& defaults) noexcept {

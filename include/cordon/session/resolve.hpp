@@ -71,7 +71,7 @@ namespace detail {
   const PolicySource source = explicit_mode  ? PolicySource::explicit_mode
                               : state.mode() ? PolicySource::session
                                              : PolicySource::deployment;
-  roots.mode = explicit_mode ? explicit_mode->take() : state.mode().value_or(defaults.mode);
+  roots.mode = explicit_mode ? explicit_mode->take() : state.mode().value_or(defaults_for(header, defaults).mode);
   roots.session_id = header.id;
   if (header.cwd.empty()) return {PolicyResolver::resolve(roots), source};
   std::string found;
@@ -80,7 +80,8 @@ namespace detail {
   ExecutionPolicy policy = PolicyResolver::resolve(roots);
   os::FileFacts facts;
   if (policy.scope().workspace_root != header.cwd || os::stat_path(header.cwd, facts) < 0 ||
-      (header.cwd_identity && *header.cwd_identity != FileIdentity{facts.device, facts.inode}))
+      (header.cwd_identity &&
+       *header.cwd_identity != FileIdentity{facts.device, facts.inode, os::time_of_birth(header.cwd)}))
     detail::refuse_directory(header);
   return {std::move(policy), source};
 }
@@ -115,7 +116,7 @@ template <SessionLog Log>
   os::FileFacts facts;
   if (os::stat_path(header.cwd, facts) < 0)
     throw PolicyInvalidError("the directory " + directory + " can't be used; create it first, or name another");
-  header.cwd_identity = FileIdentity{facts.device, facts.inode};
+  header.cwd_identity = FileIdentity{facts.device, facts.inode, os::time_of_birth(header.cwd)};
   return header;
 }
 

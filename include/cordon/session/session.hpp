@@ -7,12 +7,14 @@
 #include <cordon/session/log.hpp>
 #include <cordon/session/preset.hpp>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,31 +45,46 @@ class SessionCore {
     return use(log_);
   }
 
-  /// The seq of the first.
-  std::uint64_t append(std::span<const Event> events) {
-    const std::scoped_lock lock(mutex_);
-    return append_locked(events);
-  }
+  /// What a switch that is not recorded, or could not be, made narrower. Only a later switch of the same knob ends
+  /// that.
+  struct Narrowed {
+    std::optional<SandboxMode> mode = {};
+    std::optional<ApprovalPolicy> approval = {};
+  };
 
-  /// Appends what `choose` makes of the state and the knobs in effect. What is narrower by that counts at once, what is
-  /// wider when it is recorded.
+  /// Appends what `choose` makes of the state, the knobs that are recorded, and what is narrower than those. What
+  /// becomes narrower by that counts at once, what becomes wider when it is recorded.
   template <class Choose>
   void switch_knobs(Choose&& choose) {
     const std::scoped_lock lock(mutex_);
-    const Knobs now = knobs_of(log_.state(), defaults_);
-    const std::vector<Event> events = choose(log_.state(), now);
+    const Knobs recorded = knobs_of(log_.state(), defaults_);
+    const std::vector<Event> events = choose(log_.state(), recorded, narrowed_);
     if (events.empty()) return;
-    for (const Event& event : events) {
-      if (const auto* mode = std::get_if<ModeSwitched>(&event); mode != nullptr && now.mode.wider_than(mode->mode))
-        narrowed_.mode = mode->mode;
-      if (const auto* policy = std::get_if<ApprovalPolicySwitched>(&event);
-          policy != nullptr && stricter_than(policy->policy, now.approval))
-        narrowed_.approval = policy->policy;
-    }
+    const auto of = [&]<class E>(std::type_identity<E>) -> const E* {
+      for (const Event& event : events)
+        if (const auto* found = std::get_if<E>(&event)) return found;
+      return nullptr;
+    };
+    const auto* mode = of(std::type_identity<ModeSwitched>{});
+    const auto* policy = of(std::type_identity<ApprovalPolicySwitched>{});
+    if (mode != nullptr && (narrowed_.mode ? *narrowed_.mode : recorded.mode).wider_than(mode->mode))
+      narrowed_.mode = mode->mode;
+    if (policy != nullptr && stricter_than(policy->policy, narrowed_.approval.value_or(recorded.approval)))
+      narrowed_.approval = policy->policy;
     show();
     append_locked(events);
-    narrowed_ = widest;
+    if (mode != nullptr) narrowed_.mode.reset();
+    if (policy != nullptr) narrowed_.approval.reset();
     show();
+  }
+
+  /// As `append`, but only while that turn is the one that is open.
+  std::uint64_t append_in_turn(std::uint64_t number, std::span<const Event> events) {
+    const std::scoped_lock lock(mutex_);
+    const auto& open = log_.state().open_turn();
+    if (!open || open->turn != number)
+      throw SessionInvalidError("turn " + std::to_string(number) + " has ended; begin another");
+    return append_locked(events);
   }
 
   [[nodiscard]] const PresetTable& presets() const noexcept { return presets_; }
@@ -75,7 +92,6 @@ class SessionCore {
 
  private:
   static constexpr std::array<SandboxMode, 3> modes{read_only, workspace_write, danger_full_access};
-  static constexpr Knobs widest{danger_full_access, ApprovalPolicy::ask};
 
   std::uint64_t append_locked(std::span<const Event> events) {
     const std::uint64_t first = log_.state().size();
@@ -86,17 +102,16 @@ class SessionCore {
 
   void show() noexcept {
     const Knobs knobs = knobs_of(log_.state(), defaults_);
-    const SandboxMode mode = knobs.mode.wider_than(narrowed_.mode) ? narrowed_.mode : knobs.mode;
+    const SandboxMode mode = narrowed_.mode.value_or(knobs.mode);
     mode_.store(mode == read_only ? 0 : mode == workspace_write ? 1 : 2, std::memory_order_release);
-    approval_.store(stricter_than(narrowed_.approval, knobs.approval) ? narrowed_.approval : knobs.approval,
-                    std::memory_order_release);
+    approval_.store(narrowed_.approval.value_or(knobs.approval), std::memory_order_release);
   }
 
   std::mutex mutex_;
   Log log_;
   SessionDefaults defaults_;
   PresetTable presets_;
-  Knobs narrowed_ = widest;  ///< by a switch that is not recorded, or could not be
+  Narrowed narrowed_;
   std::atomic<std::uint8_t> mode_{0};
   std::atomic<ApprovalPolicy> approval_{ApprovalPolicy::never};
 };
@@ -113,15 +128,13 @@ concept TurnEvent = std::same_as<E, ApprovalAsked> || std::same_as<E, ApprovalDe
 template <SessionLog Log>
 class Turn {
  public:
-  using log_type = Log;
-
   Turn(Turn&&) noexcept = default;
   Turn& operator=(Turn&&) = delete;
   ~Turn() {
     if (!core_ || detached_) return;
     try {
       close(TurnEnding::interrupted);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       // The next writer of the log closes it.
     }
   }
@@ -133,33 +146,35 @@ class Turn {
   template <TurnEvent E>
   std::uint64_t record(E event) {
     const std::array<Event, 1> events{std::move(event)};
-    return core_->append(events);
+    return core().append_in_turn(number_, events);
   }
 
   /// What the session has in effect now.
-  [[nodiscard]] SandboxMode effective_mode() const noexcept { return core_->mode(); }
-  [[nodiscard]] ApprovalPolicy approval_policy() const noexcept { return core_->approval(); }
+  [[nodiscard]] SandboxMode effective_mode() const { return core().mode(); }
+  [[nodiscard]] ApprovalPolicy approval_policy() const { return core().approval(); }
 
-  /// Calls with the log, for what only its type can do.
+  /// Calls with the log, for what only its type can tell. Not to be called from there, nor anything of its session.
   template <class Use>
-  decltype(auto) with_log(Use&& use) {
-    return core_->with_log(std::forward<Use>(use));
+  decltype(auto) with_log(Use&& use) const {
+    return core().with_log([&](const Log& log) -> decltype(auto) { return use(log); });
   }
 
-  /// Ends it as completed, once.
-  void end() {
-    if (!core_) return;
-    close(TurnEnding::completed);
-    core_.reset();
-  }
+  /// Ends it as completed; nothing happens when it has ended.
+  void end() { close(TurnEnding::completed); }
 
  private:
   friend class Session<Log>;
   Turn(std::shared_ptr<detail::SessionCore<Log>> core, std::uint64_t number, bool detached)
       : core_(std::move(core)), number_(number), detached_(detached) {}
 
+  [[nodiscard]] detail::SessionCore<Log>& core() const {
+    if (!core_) throw SessionInvalidError("this turn was moved; use what it was moved to");
+    return *core_;
+  }
+
   void close(TurnEnding ending) {
-    core_->with_log([&](Log& log) {
+    core().with_log([&](Log& log) {
+      if (!log.state().open_turn() || log.state().open_turn()->turn != number_) return;
       std::vector<Event> events;
       for (const std::string& id : log.state().unanswered())
         events.emplace_back(ApprovalDecided{id, ApprovalResult::cancelled});
@@ -186,9 +201,9 @@ class Session {
  public:
   /// Goes on with a log. What a crash left open is closed: questions as cancelled, turns as interrupted.
   explicit Session(Log log, const SessionDefaults& defaults = {}, PresetTable presets = {})
-      : core_(std::make_shared<detail::SessionCore<Log>>(close_what_is_open(std::move(log)), defaults,
-                                                         std::move(presets))),
-        header_(core_->with_log([](Log& own) { return own.header(); })) {}
+      : header_(log.header()),
+        core_(std::make_shared<detail::SessionCore<Log>>(close_what_is_open(std::move(log)),
+                                                         defaults_for(header_, defaults), std::move(presets))) {}
 
   [[nodiscard]] const SessionHeader& header() const noexcept { return header_; }
   [[nodiscard]] const std::string& id() const noexcept { return header_.id; }
@@ -214,33 +229,30 @@ class Session {
   /// Records nothing when the last switch said the same. A mode that was never switched is the deployment's: to set it,
   /// even to what it is, is a switch.
   void set_mode(SandboxMode mode) {
-    core_->switch_knobs([&](const SessionState& state, const Knobs&) {
-      return state.mode() == mode ? std::vector<Event>() : std::vector<Event>{ModeSwitched{mode}};
+    core_->switch_knobs([&](const SessionState& state, const Knobs&, const auto& narrowed) {
+      return state.mode() == mode && !narrowed.mode ? std::vector<Event>() : std::vector<Event>{ModeSwitched{mode}};
     });
   }
 
   /// Records nothing when it is in effect (APR-09).
   void set_approval_policy(ApprovalPolicy policy) {
-    core_->switch_knobs([&](const SessionState&, const Knobs& now) {
-      return now.approval == policy ? std::vector<Event>() : std::vector<Event>{ApprovalPolicySwitched{policy}};
+    core_->switch_knobs([&](const SessionState&, const Knobs& recorded, const auto& narrowed) {
+      return recorded.approval == policy && !narrowed.approval ? std::vector<Event>()
+                                                               : std::vector<Event>{ApprovalPolicySwitched{policy}};
     });
   }
 
   /// Selects a preset: one append of that and of the switches it takes (PRE-04, PRE-05). Throws SessionInvalidError
   /// when the table has none of this name, and nothing has changed.
   void set_preset(std::string_view name) {
-    const PresetTable::Entry* entry = core_->presets().find(name);
-    if (entry == nullptr) {
-      std::string known;
-      for (const auto& each : core_->presets().entries()) known += (known.empty() ? "" : ", ") + each.name;
-      throw SessionInvalidError("there is no preset '" + std::string(name) + "' to select; there are " + known);
-    }
-    core_->switch_knobs([&](const SessionState& state, const Knobs& now) {
+    const PresetTable::Entry& entry = core_->presets().require(name);
+    core_->switch_knobs([&](const SessionState& state, const Knobs& now, const auto& narrowed) {
       std::vector<Event> switches;
-      if (now.mode != entry->knobs.mode) switches.emplace_back(ModeSwitched{entry->knobs.mode});
-      if (now.approval != entry->knobs.approval) switches.emplace_back(ApprovalPolicySwitched{entry->knobs.approval});
-      if (core_->presets().name_of(now, state.selected_preset()) != entry->name)
-        switches.insert(switches.begin(), PresetSelected{entry->name, switches.size()});
+      if (now.mode != entry.knobs.mode || narrowed.mode) switches.emplace_back(ModeSwitched{entry.knobs.mode});
+      if (now.approval != entry.knobs.approval || narrowed.approval)
+        switches.emplace_back(ApprovalPolicySwitched{entry.knobs.approval});
+      if (!switches.empty() || core_->presets().name_of(now, state.selected_preset()) != entry.name)
+        switches.insert(switches.begin(), PresetSelected{entry.name, switches.size()});
       return switches;
     });
   }
@@ -248,12 +260,11 @@ class Session {
   /// Gives a new session what it is to begin with: the preset, and both switches, so that another default later changes
   /// nothing for it (PRE-07). For a session without events; others keep what they have.
   void pin(std::string_view preset) {
-    const PresetTable::Entry* entry = core_->presets().find(preset);
-    if (entry == nullptr) return set_preset(preset);  // which says what there is
-    core_->switch_knobs([&](const SessionState& state, const Knobs&) {
+    const PresetTable::Entry& entry = core_->presets().require(preset);
+    core_->switch_knobs([&](const SessionState& state, const Knobs&, const auto&) {
       if (state.size() != 0) return std::vector<Event>();
-      return std::vector<Event>{PresetSelected{entry->name, 2}, ModeSwitched{entry->knobs.mode},
-                                ApprovalPolicySwitched{entry->knobs.approval}};
+      return std::vector<Event>{PresetSelected{entry.name, 2}, ModeSwitched{entry.knobs.mode},
+                                ApprovalPolicySwitched{entry.knobs.approval}};
     });
   }
 
@@ -275,28 +286,43 @@ class Session {
     return Turn<Log>(core_, open->turn, true);
   }
 
-  /// A session for a child agent, on an empty log: with the mode that is in effect here and now, said in as many words,
-  /// and nobody to ask (POL-09). Later switches here don't reach it.
+  /// A session for a child agent, on an empty log whose header names this one as its parent, and a directory inside its
+  /// own: with the mode that is in effect here and now, said in as many words, and nobody to ask (POL-09). Later
+  /// switches here don't reach it. What it is given later, by whoever holds it, is not bounded.
   template <SessionLog ChildLog>
   [[nodiscard]] Session<ChildLog> delegate(ChildLog log) const {
     if (log.state().size() != 0)
       throw SessionInvalidError("a child session begins on a log without events; give it a new one");
-    const std::array<Event, 2> inherited{ModeSwitched{effective_mode(), "delegation"},
-                                         ApprovalPolicySwitched{ApprovalPolicy::never, "delegation"}};
+    const SessionHeader& child = log.header();
+    const bool inside = header_.cwd.empty() || child.cwd == header_.cwd ||
+                        (child.cwd.starts_with(header_.cwd) &&
+                         (header_.cwd == "/" || child.cwd.substr(header_.cwd.size()).starts_with('/')));
+    if (child.parent != header_.id || !inside)
+      throw SessionInvalidError(
+          "a child session names its parent in its header, and has a directory inside the parent's");
+    const std::array<Event, 2> inherited{ApprovalPolicySwitched{ApprovalPolicy::never, "delegation"},
+                                         ModeSwitched{effective_mode(), "delegation"}};
     log.append(inherited);
     return Session<ChildLog>(std::move(log), core_->defaults(), core_->presets());
   }
 
-  /// Calls with each Record, in order, while nothing is appended.
+  /// Calls with each Record, in order, while nothing is appended. Nothing of the session may be called from there.
   template <class Visit>
   void for_each(Visit&& visit) const {
     core_->with_log([&](Log& log) { log.for_each(visit); });
   }
 
-  /// Calls with the log, for what only its type can do.
+  /// Calls with the log, for what only its type can tell. Nothing of the session, or of a turn, may be called from
+  /// there.
   template <class Use>
-  decltype(auto) with_log(Use&& use) {
-    return core_->with_log(std::forward<Use>(use));
+  decltype(auto) with_log(Use&& use) const {
+    return core_->with_log([&](const Log& log) -> decltype(auto) { return use(log); });
+  }
+
+  /// Makes everything durable that is recorded, where the log has a disk.
+  void flush() requires requires(Log& log) { log.flush(); }
+  {
+    core_->with_log([](Log& log) { log.flush(); });
   }
 
  private:
@@ -311,8 +337,8 @@ class Session {
     return log;
   }
 
-  std::shared_ptr<detail::SessionCore<Log>> core_;
   SessionHeader header_;
+  std::shared_ptr<detail::SessionCore<Log>> core_;
 };
 
 }  // namespace cordon

@@ -153,7 +153,7 @@ template <class K>
   std::span<const std::byte> left = std::as_bytes(std::span(text));
   while (!left.empty()) {
     const long written = write_some<K>(fd, left);
-    if (written < 0) return written;
+    if (written <= 0) return written < 0 ? written : -EIO;
     left = left.subspan(static_cast<std::size_t>(written));
   }
   return 0;

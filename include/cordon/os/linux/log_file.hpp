@@ -49,18 +49,16 @@ template <class K>
   return K::call(SYS_mkdirat, directory, arg(name), 0700);
 }
 
-/// Gives the file `from` the name `to` in the same directory, unless there is one: then -EEXIST. 0, or -errno. Where a
-/// file system has no hard links it is renamed.
+/// Gives the file `from` the name `to` in the same directory, unless there is one: then -EEXIST. 0, or -errno. Renamed,
+/// so that it never has two names; only where the file system can't do that unless there is one, it has both for a
+/// moment.
 template <class K>
 [[nodiscard]] long publish_in(int directory, const char* from, const char* to) noexcept {
-  const long linked = K::call(SYS_linkat, directory, arg(from), directory, arg(to), 0);
-  if (linked == 0) {
-    remove_file_in<K>(directory, from);
-    return 0;
-  }
   constexpr long no_replace = 1;
-  if (linked != -EPERM && linked != -EOPNOTSUPP) return linked;
-  return K::call(SYS_renameat2, directory, arg(from), directory, arg(to), no_replace);
+  const long renamed = K::call(SYS_renameat2, directory, arg(from), directory, arg(to), no_replace);
+  if (renamed != -EINVAL && renamed != -ENOSYS) return renamed;
+  const long linked = K::call(SYS_linkat, directory, arg(from), directory, arg(to), 0);
+  return linked < 0 ? linked : remove_file_in<K>(directory, from);
 }
 
 /// True when files may become as large as they like, so that no write raises SIGXFSZ.

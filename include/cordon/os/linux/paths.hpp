@@ -27,6 +27,7 @@ struct FileFacts {
   unsigned owner = 0;
   std::uint64_t size = 0;
   std::uint64_t special_device = 0;  ///< what a device node stands for
+  std::uint64_t names = 0;           ///< hard links
 
   [[nodiscard]] bool directory() const noexcept { return S_ISDIR(mode); }
   [[nodiscard]] bool regular() const noexcept { return S_ISREG(mode); }
@@ -35,8 +36,13 @@ struct FileFacts {
 
 namespace detail {
 [[nodiscard]] inline FileFacts facts_of(const struct stat& raw) noexcept {
-  return {static_cast<std::uint64_t>(raw.st_dev),  static_cast<std::uint64_t>(raw.st_ino), raw.st_mode, raw.st_uid,
-          static_cast<std::uint64_t>(raw.st_size), static_cast<std::uint64_t>(raw.st_rdev)};
+  return {static_cast<std::uint64_t>(raw.st_dev),
+          static_cast<std::uint64_t>(raw.st_ino),
+          raw.st_mode,
+          raw.st_uid,
+          static_cast<std::uint64_t>(raw.st_size),
+          static_cast<std::uint64_t>(raw.st_rdev),
+          static_cast<std::uint64_t>(raw.st_nlink)};
 }
 }  // namespace detail
 
@@ -46,6 +52,14 @@ namespace detail {
   if (::stat(path.c_str(), &raw) != 0) return -errno;
   facts = detail::facts_of(raw);
   return 0;
+}
+
+/// When the file was made, in nanoseconds since 1970; 0 where the file system does not tell. Source: statx(2),
+/// STATX_BTIME.
+[[nodiscard]] inline std::int64_t time_of_birth(const std::string& path) noexcept {
+  struct statx facts {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BTIME, &facts) != 0 || (facts.stx_mask & STATX_BTIME) == 0) return 0;
+  return static_cast<std::int64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 + facts.stx_btime.tv_nsec;
 }
 
 /// lstat(2): of a symlink itself. 0, or -errno.
