@@ -175,6 +175,19 @@ TEST_CASE("A sink is no denial, and a protected path inside a root is one") {
   CHECK(paths("touch: cannot touch '/w/.github': Read-only file system", in).empty());
 }
 
+TEST_CASE("What a command may not write in a temp directory of its own is its own affair") {
+  DenialContext in = context();
+  in.private_temp = {world().real("/o")};
+  CHECK(paths("sh: 1: cannot create /o/x: Read-only file system\n") == Paths{"/o/x"});
+  CHECK(paths("sh: 1: cannot create /o/x: Read-only file system\n", in).empty());
+  // Not so where that holds what is protected, or the workspace of a mode that writes none.
+  in.protected_paths = {world().real("/o")};
+  CHECK(paths("sh: 1: cannot create /o/x: Read-only file system\n", in) == Paths{"/o/x"});
+  in.protected_paths = {};
+  in.read_only_workspace = world().real("/o");
+  CHECK(paths("sh: 1: cannot create /o/x: Read-only file system\n", in) == Paths{"/o/x"});
+}
+
 TEST_CASE("T-DEN-14: a file that is no program is refused with the same words") {
   (void)world().directory().file("o/script", "x");
   CHECK(paths("bash: line 1: /o/script: Permission denied", context<Rules>(126)).empty());

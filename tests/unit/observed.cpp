@@ -8,6 +8,8 @@
 #include <set>
 
 #include "support/catch.hpp"
+#include "support/policies.hpp"
+#include "support/scripted_backend.hpp"
 #include "support/temp_directory.hpp"
 
 using namespace cordon;
@@ -202,6 +204,17 @@ TEST_CASE("bubblewrap without a guard, or with a set-uid binary, says that it ca
   const TempDirectory place("/var/tmp");
   job.binary = place.file("bwrap", "", 04755);
   CHECK(bubblewrap::Plan(job).unobservable().find("set-uid") != std::string::npos);
+}
+
+TEST_CASE("An observed backend is probed once, until its verdict is forgotten", "[observed]") {
+  const auto script = std::make_shared<support::Script>();
+  Observed<support::ScriptedBackend<0>> observed{support::ScriptedBackend<0>(script)};
+  for (int i = 0; i != 3; ++i) CHECK_FALSE(observed.probe(support::policy<ReadOnly>()).usable());
+  CHECK(script->wraps == 1);
+  observed.invalidate();
+  CHECK(script->forgets == 1);
+  CHECK_FALSE(observed.probe(support::policy<ReadOnly>()).usable());
+  CHECK(script->wraps == 2);
 }
 
 TEST_CASE("An observed backend keeps the name and the limits of its own", "[observed]") {

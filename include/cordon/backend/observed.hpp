@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cordon/backend/backend.hpp>
+#include <cordon/backend/probe_cache.hpp>
 #include <cordon/process/launch.hpp>
 #include <memory>
 #include <string>
@@ -76,15 +77,17 @@ class Observed {
 
   template <ConfinedMode M>
   [[nodiscard]] Availability probe(const Policy<M>& policy) {
-    const Availability verdict = backend_.probe(policy);
-    if (!verdict.usable()) return verdict;
-    try {
-      const std::string why = detail::unobservable(backend_.wrap(policy, Argv({"/bin/true"})));
-      if (!why.empty()) return Availability::unusable(why, "run without an observer");
-    } catch (const SandboxUnavailableError& error) {
-      return Availability::unusable(error.what(), "run `cordon probe`");
-    }
-    return verdict;
+    return cache_.get(ProbeKey::of(policy), [&] {
+      const Availability verdict = backend_.probe(policy);
+      if (!verdict.usable()) return verdict;
+      try {
+        const std::string why = detail::unobservable(backend_.wrap(policy, Argv({"/bin/true"})));
+        if (!why.empty()) return Availability::unusable(why, "run without an observer");
+      } catch (const SandboxUnavailableError& error) {
+        return Availability::unusable(error.what(), "run `cordon probe`");
+      }
+      return verdict;
+    });
   }
 
   template <ConfinedMode M>
@@ -96,10 +99,14 @@ class Observed {
     return result;
   }
 
-  void invalidate() noexcept { backend_.invalidate(); }
+  void invalidate() noexcept {
+    backend_.invalidate();
+    cache_.forget();
+  }
 
  private:
   B backend_;
+  ProbeCache cache_;
 };
 
 }  // namespace cordon

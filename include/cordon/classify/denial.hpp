@@ -265,11 +265,14 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
   return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
 }
 
-/// True when the policy let the command write there.
+/// True when the policy let the command write there, or what it calls so is a private directory of its own.
 [[nodiscard]] inline bool is_granted(const std::string& path, const DenialContext& context) noexcept {
   if (std::any_of(sinks.begin(), sinks.end(), [&](std::string_view sink) { return os::is_within(path, sink); }))
     return true;
-  return is_within_any(path, context.writable_roots) && !is_within_any(path, context.protected_paths);
+  if (is_within_any(path, context.protected_paths)) return false;
+  const std::string& workspace = context.read_only_workspace;
+  return is_within_any(path, context.writable_roots) ||
+         (is_within_any(path, context.private_temp) && (workspace.empty() || !os::is_within(path, workspace)));
 }
 
 /// The least that lets `path` be written.
