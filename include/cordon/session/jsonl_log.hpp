@@ -371,6 +371,7 @@ class BasicJsonlLog {
   template <class Visit>
   void for_each(Visit&& visit) {
     if (!file_) return;
+    require_usable();
     write_out(false);
     (void)detail::read_log<K>(file_.get(), path_, std::forward<Visit>(visit), options_.chain);
   }
@@ -426,7 +427,6 @@ class BasicJsonlLog {
   /// Writes what waits. When it throws, that is not in the file, and still waits.
   void write_out(bool durable) {
     if (!file_) return make_file();
-    require_usable();
     const char* what = "written";
     long result = plain_writes_ ? write_plainly() : os::write_all<K>(file_.get(), pending_);
     if (result >= 0 && durable) {
