@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cordon/error.hpp>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace tool {
 
@@ -29,6 +32,12 @@ inline std::string printable(const std::string& text) {
       result.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
   }
   return result;
+}
+
+/// The one line that says why the tool did not do what it was asked. Gives the exit status for that.
+inline int complain(std::string_view code, const std::string& message) {
+  std::fprintf(stderr, "cordon: %s: %s\n", std::string(code).c_str(), printable(message).c_str());
+  return not_run;
 }
 
 }  // namespace tool

@@ -37,11 +37,6 @@ void fill_standard_streams() {
   }
 }
 
-int complain(const std::string& code, const std::string& message) {
-  std::fprintf(stderr, "cordon: %s: %s\n", code.c_str(), tool::printable(message).c_str());
-  return tool::not_run;
-}
-
 int main_or_throw(int argc, char** argv) {
   // The command is everything behind the first "--", taken as it is; CLI11 sees only what is before it.
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -174,9 +169,9 @@ int main_or_throw(int argc, char** argv) {
   } catch (const CLI::Success& shown) {
     return app.exit(shown);  // --help and --version
   } catch (const CLI::ParseError& error) {
-    return complain("USAGE", std::string(error.what()) + "; see cordon --help");
+    return tool::complain("USAGE", std::string(error.what()) + "; see cordon --help");
   }
-  if (!not_built.empty()) return complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
+  if (!not_built.empty()) return tool::complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
   if (classify_command.parsed()) return tool::classify(classify);
   if (probe_command.parsed()) return tool::probe(probe_workspace, probe_json);
   if (resolve_command.parsed()) return tool::resolve(resolve);
@@ -192,10 +187,10 @@ int main(int argc, char** argv) {
   try {
     return main_or_throw(argc, argv);
   } catch (const tool::Failure& failure) {
-    return complain(failure.code, failure.what());
+    return tool::complain(failure.code, failure.what());
   } catch (const cordon::Error& error) {
-    return complain(std::string(name(error.code())), error.what());
+    return tool::complain(name(error.code()), error.what());
   } catch (const std::exception& error) {
-    return complain("INTERNAL", error.what());
+    return tool::complain("INTERNAL", error.what());
   }
 }

@@ -61,12 +61,13 @@ class FactsFile {
     if (arguments.session && os::stat_open(number_, facts) == 0 && os::stat_path(*arguments.session, log) == 0 &&
         facts.device == log.device && facts.inode == log.inode)
       throw Failure("USAGE", "--json and --session name the same file; give each its own");
+    // Facts of an earlier run must not be taken for those of one that was killed. What is no regular file has no
+    // length.
+    (void)os::truncate_file<os::Kernel>(number_, 0);
   }
 
   void write(const Json& facts) const {
-    if (number_ < 0) return;
-    if (file_) (void)os::truncate_file<os::Kernel>(number_, 0);  // nothing to cut where it is no regular file
-    (void)os::write_all<os::Kernel>(number_, facts.dump() + "\n");
+    if (number_ >= 0) (void)os::write_all<os::Kernel>(number_, facts.dump() + "\n");
   }
 
  private:
@@ -139,7 +140,7 @@ cordon::RunResult follow_screen(cordon::Running running) {
   }
 }
 
-cordon::process::ChildEnvironment environment_for(const RunArguments& arguments, bool confined) {
+cordon::process::EnvironmentPolicy environment_of(const RunArguments& arguments) {
   cordon::process::EnvironmentPolicy policy{.inherit = parse_inherit(arguments.inherit_env)};
   for (const std::string& entry : arguments.env) {
     const auto equals = entry.find('=');
@@ -147,8 +148,7 @@ cordon::process::ChildEnvironment environment_for(const RunArguments& arguments,
       throw Failure("USAGE", "--env takes NAME=VALUE, not '" + entry + "'");
     policy.set.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
-  const std::vector<std::string> ambient = cordon::process::ambient_environment();
-  return cordon::process::make_environment(policy, ambient, confined);
+  return policy;
 }
 
 /// Seconds as people write them: 2, 0.5. More than ten minutes is ten minutes.
@@ -265,34 +265,10 @@ RunLog open_log(const RunArguments& arguments) {
   return RunLog(std::move(log));
 }
 
-void refuse_unknown(const RunArguments& arguments) {
-  const auto one_of = [](const std::string& option, const std::string& value,
-                         std::initializer_list<std::string_view> known, const std::string& names) {
-    if (std::find(known.begin(), known.end(), value) == known.end())
-      throw Failure("USAGE", option + " takes " + names + ", not '" + value + "'");
-  };
-  one_of("--backend", arguments.backend, {"auto", "layered", "mount-namespace", "landlock", "bubblewrap"},
-         "auto, layered, mount-namespace, landlock or bubblewrap");
-  one_of("--partial", arguments.partial, {"refuse", "refuse-unless-read-only", "accept"},
-         "refuse, refuse-unless-read-only or accept");
-}
-
-/// Before it is made: a symlink in the workspace, which a command may have made, does not say where a log is.
-void refuse_link_to_log(const std::string& log, const cordon::PolicyRequest& roots) {
-  const cordon::PolicyScope scope = cordon::PolicyResolver::resolve(roots).scope();
-  for (const os::PassedLink& link : os::links_on(log))
-    if (os::is_within(link.holder, scope.workspace_root) ||
-        std::any_of(scope.extra_roots.begin(), scope.extra_roots.end(),
-                    [&](const std::string& root) { return os::is_within(link.holder, root); }))
-      throw cordon::PolicyInvalidError("--session " + log + " is reached by the symlink " + link.name + " in " +
-                                       link.holder + ", which a command may have made; name the log itself");
-}
-
-/// What a run is recorded with, and what it came to, should that not be recorded.
+/// What a run is recorded with.
 struct Recorder {
   cordon::Turn<RunLog> turn;
   std::string full_access_reason;
-  std::optional<cordon::RunResult> result = {};
 };
 
 template <class Rule, class Backend>
@@ -300,9 +276,8 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
                            const cordon::Argv& command, cordon::process::RunOptions options, bool follows_screen) {
   cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
   const auto execute = [&](auto& by, auto what, cordon::process::RunOptions how) {
-    recorder.result = follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
-                                     : by.run(std::move(what), std::move(how));
-    return *recorder.result;
+    return follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
+                          : by.run(std::move(what), std::move(how));
   };
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
@@ -316,44 +291,54 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
 
 using Layered = cordon::Layered<cordon::MountNamespace, cordon::Landlock>;
 
-template <class Rule>
-cordon::RunResult run_under(const RunArguments& arguments, Recorder& recorder, const cordon::ExecutionPolicy& policy,
-                            const cordon::Argv& command, cordon::process::RunOptions options) {
-  const auto with = [&]<class Backend>(Backend backend) {
-    const bool follows_screen = arguments.terminal == "auto";
-    if (arguments.observe)
-      return run_with<Rule>(cordon::Observed<Backend>(std::move(backend)), recorder, policy, command,
-                            std::move(options), follows_screen);
-    return run_with<Rule>(std::move(backend), recorder, policy, command, std::move(options), follows_screen);
-  };
+/// Calls `use` with the backend that the arguments name. Throws when there is none, or none that the rule could accept.
+template <class Rule, class Use>
+auto with_backend(const RunArguments& arguments, Use&& use) {
   const cordon::BubblewrapOptions bubblewrap{.binary = arguments.bwrap};
   if (arguments.backend == "auto") {
     // A binary that the caller names is meant to be used.
-    if (!arguments.bwrap.empty()) return with(cordon::Bubblewrap(bubblewrap));
-    return with(cordon::PlatformBackend());
+    if (!arguments.bwrap.empty()) return use(cordon::Bubblewrap(bubblewrap));
+    return use(cordon::PlatformBackend());
   }
-  if (arguments.backend == "layered") return with(Layered());
-  if (arguments.backend == "bubblewrap") return with(cordon::Bubblewrap(bubblewrap));
+  if (arguments.backend == "layered") return use(Layered());
+  if (arguments.backend == "bubblewrap") return use(cordon::Bubblewrap(bubblewrap));
   if constexpr (!std::is_same_v<Rule, cordon::RefusePartial>) {  // those can never be full
-    if (arguments.backend == "mount-namespace") return with(cordon::MountNamespace());
-    if (arguments.backend == "landlock") return with(cordon::Landlock());
+    if (arguments.backend == "mount-namespace") return use(cordon::MountNamespace());
+    if (arguments.backend == "landlock") return use(cordon::Landlock());
   } else if (arguments.backend == "mount-namespace" || arguments.backend == "landlock") {
     throw cordon::EnforcementPartialError("backend " + arguments.backend +
                                           " alone can never be full, and --partial refuse accepts nothing less; use "
                                           "--backend layered");
   }
-  throw std::logic_error("a backend that refuse_unknown lets pass");
+  throw Failure("USAGE", "--backend takes auto, layered, mount-namespace, landlock or bubblewrap, not '" +
+                             arguments.backend + "'");
+}
+
+/// Calls `use` with the partial rule that the arguments name.
+template <class Use>
+auto with_rule(const RunArguments& arguments, Use&& use) {
+  if (arguments.partial == "refuse") return use(cordon::RefusePartial{});
+  if (arguments.partial == "refuse-unless-read-only") return use(cordon::RefusePartialUnlessReadOnly{});
+  if (arguments.partial == "accept") return use(cordon::AcceptPartial{});
+  throw Failure("USAGE", "--partial takes refuse, refuse-unless-read-only or accept, not '" + arguments.partial + "'");
+}
+
+/// Says what is wrong with the backend and the rule, before there is anything that could be left behind.
+void check_backend(const RunArguments& arguments) {
+  with_rule(arguments, [&]<class Rule>(Rule) { with_backend<Rule>(arguments, [](const auto&) {}); });
 }
 
 cordon::RunResult run_command(const RunArguments& arguments, Recorder& recorder, const cordon::ExecutionPolicy& policy,
                               const cordon::Argv& command, cordon::process::RunOptions options) {
-  if (arguments.partial == "refuse")
-    return run_under<cordon::RefusePartial>(arguments, recorder, policy, command, std::move(options));
-  if (arguments.partial == "refuse-unless-read-only")
-    return run_under<cordon::RefusePartialUnlessReadOnly>(arguments, recorder, policy, command, std::move(options));
-  if (arguments.partial == "accept")
-    return run_under<cordon::AcceptPartial>(arguments, recorder, policy, command, std::move(options));
-  throw std::logic_error("a rule that refuse_unknown lets pass");
+  const bool follows_screen = arguments.terminal == "auto";
+  return with_rule(arguments, [&]<class Rule>(Rule) {
+    return with_backend<Rule>(arguments, [&]<class Backend>(Backend backend) {
+      if (arguments.observe)
+        return run_with<Rule>(cordon::Observed<Backend>(std::move(backend)), recorder, policy, command,
+                              std::move(options), follows_screen);
+      return run_with<Rule>(std::move(backend), recorder, policy, command, std::move(options), follows_screen);
+    });
+  });
 }
 
 void pass_through(Stream stream, std::string_view bytes) {
@@ -377,8 +362,7 @@ int report(const FactsFile& file, Json& facts, const std::string& outcome, const
   facts["outcome"] = outcome;
   facts["error"] = {{"code", code}, {"message", readable(message)}};
   file.write(facts);
-  (void)os::write_all<os::Kernel>(2, "cordon: " + code + ": " + printable(message) + "\n");
-  return not_run;
+  return complain(code, message);
 }
 
 std::string outcome_of(const cordon::Error& error) {
@@ -405,7 +389,7 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
 
 /// The policy of the session, whose own log its commands can't write.
 cordon::ExecutionPolicy resolve_for(Session& session, cordon::PolicyRequest roots,
-                                    std::optional<cordon::ExplicitMode> explicit_mode) {
+                                    std::optional<cordon::SandboxMode> explicit_mode) {
   if (!roots.workspace_root.empty() && !session.header().cwd.empty()) {
     std::string named;
     if (os::canonical_path(roots.workspace_root, named) < 0 || named != session.header().cwd)
@@ -413,9 +397,10 @@ cordon::ExecutionPolicy resolve_for(Session& session, cordon::PolicyRequest root
                                        " is not the directory of the session, " + session.header().cwd +
                                        "; leave it out, or begin another session");
   }
-  const auto mode = explicit_mode ? std::optional(explicit_mode->take()) : std::nullopt;
   const auto resolve_now = [&] {
-    return cordon::resolve(session, roots, mode ? std::optional<cordon::ExplicitMode>(*mode) : std::nullopt).policy;
+    std::optional<cordon::ExplicitMode> once;
+    if (explicit_mode) once.emplace(*explicit_mode);
+    return cordon::resolve(session, roots, std::move(once)).policy;
   };
   cordon::ExecutionPolicy policy = resolve_now();
   const std::size_t before = roots.protect.size();
@@ -431,9 +416,8 @@ int run(const RunArguments& arguments) {
   const FactsFile file(arguments);
   Json facts = blank_facts();
   try {
-    std::optional<cordon::ExplicitMode> explicit_mode;
-    if (arguments.mode) explicit_mode.emplace(cordon::SandboxMode::parse(*arguments.mode));
-    const bool explicitly = explicit_mode.has_value();
+    std::optional<cordon::SandboxMode> explicit_mode;
+    if (arguments.mode) explicit_mode = cordon::SandboxMode::parse(*arguments.mode);
     facts["mode"] = arguments.mode.value_or(std::string(cordon::ReadOnly::name));
     std::optional<cordon::ApprovalPolicy> approval;
     if (arguments.approval) approval = cordon::parse_approval_policy(*arguments.approval);
@@ -458,37 +442,50 @@ int run(const RunArguments& arguments) {
     options.limits.grace = seconds("--grace", arguments.grace, true);
     options.limits.stop = cancel.token();
     if (!arguments.capture) options.on_output = pass_through;
+    const cordon::process::EnvironmentPolicy variables = environment_of(arguments);
     // What is wrong with the command line is said before there is a log.
-    refuse_unknown(arguments);
-    (void)environment_for(arguments, true);
-    if (arguments.session) refuse_link_to_log(*arguments.session, roots);
+    check_backend(arguments);
+    if (arguments.session) {
+      cordon::PolicyScope scope = cordon::PolicyResolver::resolve(roots).scope();
+      scope.extra_roots.push_back(scope.workspace_root);
+      cordon::refuse_linked_log(*arguments.session, scope.extra_roots);
+    }
     Session session(open_log(arguments));
     if (approval) session.set_approval_policy(*approval);
-    const cordon::ExecutionPolicy policy = resolve_for(session, roots, std::move(explicit_mode));
+    const cordon::ExecutionPolicy policy = resolve_for(session, roots, explicit_mode);
     const cordon::SandboxMode mode = policy.mode();
     facts["mode"] = mode.name();
     facts["workspace_root"] = readable(policy.scope().workspace_root);
     for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
-    cordon::process::ChildEnvironment environment = environment_for(arguments, mode.confined());
+    cordon::process::ChildEnvironment environment =
+        make_environment(variables, cordon::process::ambient_environment(), mode.confined());
     for (const std::string& name : environment.removed) facts["removed_env"].push_back(readable(name));
-
     options.environment = std::move(environment.entries);
     options.removed_env = std::move(environment.removed);
     auto held = session.continue_turn();
-    Recorder recorder{held ? *std::move(held) : session.begin_turn(), full_access_reason(session, explicitly)};
-    try {
-      const RawKeyboard raw(arguments.terminal && arguments.input == "inherit");
-      (void)run_command(arguments, recorder, policy, command, std::move(options));
-      if (!held) recorder.turn.end();
-    } catch (const cordon::LogError& error) {
-      // What it came to is not undone by a log that has no room for it.
-      if (!recorder.result) throw;
+    Recorder recorder{held ? *std::move(held) : session.begin_turn(),
+                      full_access_reason(session, explicit_mode.has_value())};
+    // What it came to is not undone by a log that has no room for it.
+    const auto unrecorded = [&](const cordon::LogError& error) {
       facts["error"] = {{"code", name(error.code())}, {"message", readable(error.what())}};
-      (void)os::write_all<os::Kernel>(
-          2, "cordon: " + std::string(name(error.code())) + ": " + printable(error.what()) + "\n");
+      complain(name(error.code()), error.what());
+    };
+    const cordon::RunResult result = [&] {
+      const RawKeyboard raw(arguments.terminal && arguments.input == "inherit");
+      try {
+        return run_command(arguments, recorder, policy, command, std::move(options));
+      } catch (const cordon::UnrecordedError& error) {
+        unrecorded(error);
+        return error.result();
+      }
+    }();
+    try {
+      if (!held && facts["error"].is_null()) recorder.turn.end();
+    } catch (const cordon::LogError& error) {
+      unrecorded(error);
     }
-    add_result(facts, *recorder.result, arguments.capture);
-    return exit_status(file, facts, *recorder.result, command.program(), cancel.number());
+    add_result(facts, result, arguments.capture);
+    return exit_status(file, facts, result, command.program(), cancel.number());
   } catch (const cordon::SandboxUnavailableError& error) {
     if (const auto& failure = error.failure())
       facts["runner_failure"] = {{"stage", failure->stage},

@@ -170,7 +170,7 @@ int session_verify(const SessionArguments& arguments) {
     return report.torn_bytes == 0 ? 0 : torn;
   } catch (const cordon::LogError& error) {
     if (error.code() == cordon::ErrorCode::log_failed) throw;
-    std::fprintf(stderr, "cordon: %s: %s\n", std::string(name(error.code())).c_str(), printable(error.what()).c_str());
+    complain(name(error.code()), error.what());
     return corrupt;
   }
 }

@@ -15,6 +15,7 @@
 #include <cordon/session/session.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,20 @@ struct MaskSecrets {
   }
 };
 
+/// A command has run, and its log has no room for how it ended. That is in `result`.
+class UnrecordedError : public LogError {
+ public:
+  UnrecordedError(const LogError& why, RunResult result)
+      : LogError(why.code(), std::string("the command has run, but its end could not be recorded: ") + why.what(),
+                 why.line(), why.offset()),
+        result_(std::make_shared<const RunResult>(std::move(result))) {}
+
+  [[nodiscard]] const RunResult& result() const noexcept { return *result_; }
+
+ private:
+  std::shared_ptr<const RunResult> result_;
+};
+
 namespace detail {
 
 [[nodiscard]] inline std::string_view outcome_name(const CommandEnding& ending) noexcept {
@@ -81,32 +96,34 @@ namespace detail {
 /// Runs what `exec` announced. What is thrown is recorded too, and thrown on.
 template <SessionLog Log, class Run>
 [[nodiscard]] RunResult run_and_settle(Turn<Log>& turn, std::uint64_t exec, Run&& run) {
-  const auto settle = [&](ExecSettled event) {
+  const auto without_result = [&](const char* outcome) {
     try {
-      turn.record(std::move(event));
-    } catch (const LogError& error) {
-      throw LogError(error.code(),
-                     std::string("the command has run, but its end could not be recorded: ") + error.what(),
-                     error.line(), error.offset());
+      turn.record(ExecSettled{exec, outcome});
+    } catch (const Error&) {
+      // Why nothing ran says more than that this is not in the log.
     }
   };
+  RunResult result = [&] {
+    try {
+      return run();
+    } catch (const SandboxUnavailableError& error) {
+      without_result(error.failure() ? "runner_failed" : "unavailable");
+      throw;
+    } catch (const SpawnError&) {
+      without_result("unavailable");
+      throw;
+    } catch (...) {
+      // For example what a callback of the program threw: the command was ended, and nobody knows how it would have.
+      without_result("unknown");
+      throw;
+    }
+  }();
   try {
-    RunResult result = run();
-    settle(settled(exec, result));
-    return result;
-  } catch (const SandboxUnavailableError& error) {
-    settle({exec, error.failure() ? "runner_failed" : "unavailable"});
-    throw;
-  } catch (const SpawnError&) {
-    settle({exec, "unavailable"});
-    throw;
-  } catch (const LogError&) {
-    throw;
-  } catch (...) {
-    // For example what a callback of the program threw: the command was ended, and nobody knows how it would have.
-    settle({exec, "unknown"});
-    throw;
+    turn.record(settled(exec, result));
+  } catch (const LogError& error) {
+    throw UnrecordedError(error, std::move(result));
   }
+  return result;
 }
 
 /// Refuses a command that could write the log of its own session, and so say itself what it may do from now on.
@@ -144,20 +161,25 @@ struct RunByHarness {
 
 }  // namespace detail
 
+/// Throws PolicyInvalidError when a symlink in one of `roots` leads to the log: where a command can write, it may have
+/// been made by one, and lead to another log the next time.
+inline void refuse_linked_log(const std::string& log, const std::vector<std::string>& roots) {
+  for (const os::PassedLink& link : os::links_on(log))
+    if (detail::is_within_any(link.holder, roots))
+      throw PolicyInvalidError("the session log " + log + " is reached by the symlink " + link.name + " in " +
+                               link.holder + ", which a command may have made; name the log itself if that is meant");
+}
+
 /// Keeps a session log that lies in a writable root from being written, or replaced, by the commands of its session:
-/// what of its path is right below the root is made read-only. For a log outside nothing is added. Throws
-/// PolicyInvalidError when a symlink in a writable root leads to it, which a command may have made. Does not tell a log
-/// that a command has put there before from one of yours: keep logs where no command can write.
+/// what of its path is right below the root is made read-only. For a log outside nothing is added. Throws as
+/// refuse_linked_log does. Does not tell a log that a command has put there before from one of yours: keep logs where
+/// no command can write.
 template <class Log>
 void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, const Log& log) {
   const std::string path = log.real_path();
   const auto protect_in = [&](const Policy<WorkspaceWrite>& policy) {
     const std::vector<std::string> roots = policy.writable_roots();
-    for (const os::PassedLink& link : os::links_on(log.path()))
-      if (detail::is_within_any(link.holder, roots))
-        throw PolicyInvalidError("the session log " + log.path() + " is reached by the symlink " + link.name + " in " +
-                                 link.holder + ", which a command may have made; name " + path +
-                                 " itself if that is meant");
+    refuse_linked_log(log.path(), roots);
     std::string innermost;
     for (const std::string& root : roots)
       if (os::is_within(path, root) && root.size() > innermost.size()) innermost = root;
@@ -171,7 +193,7 @@ void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, con
 /// As Harness::run, in a turn of a session: `exec/confined` is recorded before the command starts, `exec/settled` when
 /// it has ended. `execute(harness, confined, options)` runs it another way. Throws what Harness::run throws,
 /// PolicyInvalidError when the command could write the session's own log, and LogError when something can't be
-/// recorded: nothing has run then, unless the message says so.
+/// recorded: nothing has run then, unless it is an UnrecordedError, which has the result.
 template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
 [[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
                                process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {

@@ -868,7 +868,7 @@ rm "$workspace/gone"
 
 # --- what is refused makes and changes no log
 for bad in '--timeout abc' '--grace x' '--env BAD' '--inherit-env x' "--stdin $place/missing" '--terminal x' '--limit x' \
-  '--backend foo' '--partial foo' '--approval maybe' '--mode yolo' "--cwd $place/missing" "--write $place/missing"; do
+  '--backend foo' '--partial foo' '--partial refuse --backend landlock' '--approval maybe' '--mode yolo' "--cwd $place/missing" "--write $place/missing"; do
   # shellcheck disable=SC2086
   refused "run --session $bad" '[A-Z_]+' --session "$place/new/log" --workspace "$workspace" $bad -- "${mark[@]}"
   case $bad in --cwd*) rm -rf "$place/new" ;; esac  # known when it is started, so there is a turn that says nothing ran
@@ -900,6 +900,13 @@ tool session mode "$workspace/named.jsonl" danger-full-access
 equal 'session mode on a log with a second name' 125 "$status"
 check 'session mode on a log with a second name: it is as it was' cmp -s "$workspace/named.jsonl" "$place/before"
 rm "$workspace/named.jsonl" "$workspace/hard"
+# --- facts are of this run or none
+echo '{"outcome":"exited","exit_code":0}' >"$facts"
+"$cordon" run --workspace "$workspace" --json "$facts" -- sleep 60 &
+for ((i = 0; i < 100; i++)); do [ -s "$facts" ] || break; sleep 0.1; done
+kill -9 $!
+wait $! 2>/dev/null
+equal 'a run that is killed leaves no facts of an earlier one' '' "$(cat "$facts")"
 # --- a log without room for how the command ended does not hide that
 ended=no
 for pad in $(seq 0 40 1000); do

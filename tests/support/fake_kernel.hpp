@@ -18,6 +18,7 @@ struct FakeKernel {
   static inline long also = -1;        ///< another system call, which fails with EIO
   static inline int left = -1;         ///< calls until the program is as good as dead; negative: it lives
   static inline std::map<long, int> calls;
+  static inline void (*observe)(long number) = [](long) {};  ///< called when a call has happened
 
   static long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
     // Even of a dead program the kernel closes the files; and the test that goes on needs its signals as they were.
@@ -31,7 +32,9 @@ struct FakeKernel {
       if (number == SYS_close) cordon::os::Kernel::call(number, a);
       return -error;
     }
-    return cordon::os::Kernel::call(number, a, b, c, d, e, f);
+    const long result = cordon::os::Kernel::call(number, a, b, c, d, e, f);
+    observe(number);
+    return result;
   }
 
   static void refuse(long number, int after = 0, int with = 0) {
@@ -41,6 +44,7 @@ struct FakeKernel {
     most = 0;
     also = -1;
     left = -1;
+    observe = [](long) {};
     calls.clear();
   }
   static void allow_all() { refuse(-1); }

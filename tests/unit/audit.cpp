@@ -13,6 +13,7 @@
 #include "support/policies.hpp"
 #include "support/processes.hpp"
 #include "support/scripted_backend.hpp"
+#include "support/scripted_log.hpp"
 #include "support/session.hpp"
 #include "support/stand_in.hpp"
 #include "support/temp_directory.hpp"
@@ -115,6 +116,31 @@ TEST_CASE("what a callback of the program throws is thrown on, and the end of th
   CHECK_THROWS_WITH(run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/echo", "x"}), std::move(options)),
                     "mine");
   CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
+}
+
+TEST_CASE("how a command ended outlives a log that has no room for it, and why one did not run says more than that") {
+  const auto script = std::make_shared<support::ScriptedLog::Script>();
+  Session<support::ScriptedLog> session{support::ScriptedLog(script)};
+  auto turn = session.begin_turn();
+  // The command is announced, and then the log is full.
+  script->before = [&] { script->fails = std::holds_alternative<ExecConfined>(script->events.back()); };
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const Argv command({"/bin/sh", "-c", "echo out; exit 5"});
+  try {
+    (void)run_in(turn, harness, policy<ReadOnly>("/var/tmp"), command);
+    FAIL("nobody was told");
+  } catch (const UnrecordedError& error) {
+    CHECK(error.code() == ErrorCode::log_failed);
+    CHECK(std::string(error.what()).find("has run") != std::string::npos);
+    CHECK(error.result().ending == CommandEnding(process::Exited{5}));
+    CHECK(error.result().out.text() == "out\n");
+  }
+  script->fails = false;
+  script->before = [] {};
+  turn.record(ExecSettled{1, "exited", 5});
+  script->before = [&] { script->fails = std::holds_alternative<ExecConfined>(script->events.back()); };
+  Harness<support::ScriptedBackend<0>> scripted;
+  CHECK_THROWS_AS(run_in(turn, scripted, policy<ReadOnly>("/var/tmp"), Argv({"true"})), SandboxUnavailableError);
 }
 
 TEST_CASE("a command is not run when the log has another name, or is not where it was") {

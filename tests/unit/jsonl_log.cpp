@@ -52,6 +52,18 @@ unsigned permissions_of(const std::string& path) {
   return facts.st_mode & 07777U;
 }
 
+/// A log on the kernel whose calls fail on demand, with one event.
+struct OnFakeKernel {
+  TempDirectory place;
+  const std::string path = place.path() + "/log";
+  BasicJsonlLog<FakeKernel> log;
+
+  explicit OnFakeKernel(SandboxMode mode)
+      : log((FakeKernel::allow_all(), BasicJsonlLog<FakeKernel>::create(path, header))) {
+    append(log, {ModeSwitched{mode}});
+  }
+};
+
 const std::string first_line = R"({"version":1,"id":"s1","created_at":5})"
                                "\n";
 std::string mode_line(int seq, const char* mode = "read-only") {
@@ -171,7 +183,7 @@ TEST_CASE("T-LOG-18 what can't be recorded is refused, and the log is as it was"
   CHECK(refusal([&] { append(log, {ModeSwitched{read_only}, TurnStarted{2}}); }) == "SESSION_INVALID");
   CHECK(refusal([&] { append(log, {PresetSelected{"p", 1}}); }) == "SESSION_INVALID");
   CHECK(refusal([&] {
-          append(log, {ApprovalAsked{"a", "t", "", std::string(cordon::detail::LogLines::max_line, 'x')}});
+          append(log, {ApprovalAsked{"a", "t", "", std::string(cordon::detail::LogPlace::max_line, 'x')}});
         }) == "SESSION_INVALID");
   CHECK(content_of(path) == before);
   CHECK(log.state().size() == 1);
@@ -181,7 +193,7 @@ TEST_CASE("T-LOG-18 what can't be recorded is refused, and the log is as it was"
   CHECK(refusal([&] { (void)JsonlLog::create(path, {"x", 0, "relative"}); }) == "SESSION_INVALID");
 }
 
-TEST_CASE("T-LOG-03 T-LOG-20 what does not begin with a header is refused") {
+TEST_CASE("DUR-08 T-LOG-03 T-LOG-20 what does not begin with a header is refused") {
   const TempDirectory place;
   const auto read = [&](const std::string& content) {
     const std::string path = place.file("log", content, 0600);
@@ -328,14 +340,10 @@ TEST_CASE("hostile input ends in an error, in the memory of a line") {
           "LOG_CORRUPT 2 " + std::to_string(first_line.size()));
 }
 
-TEST_CASE("T-LOG-13 T-LOG-23 an append that fails half-way leaves nothing behind, and can be made again") {
-  using Log = BasicJsonlLog<FakeKernel>;
+TEST_CASE("DUR-06 T-LOG-13 T-LOG-23 an append that fails half-way leaves nothing behind, and can be made again") {
   for (const int error : {ENOSPC, EIO, EDQUOT, EFBIG}) {
-    const TempDirectory place;
-    const std::string path = place.path() + "/log";
-    FakeKernel::allow_all();
-    Log log = Log::create(path, header);
-    append(log, {ModeSwitched{read_only}});
+    OnFakeKernel made(read_only);
+    auto& [place, path, log] = made;
     const std::string before = content_of(path);
     FakeKernel::refuse(SYS_write, 2, error);
     FakeKernel::most = 10;
@@ -353,15 +361,14 @@ TEST_CASE("T-LOG-13 T-LOG-23 an append that fails half-way leaves nothing behind
 }
 
 TEST_CASE("POL-K6 an event that can't be made durable is not acknowledged, and is not there") {
-  using Log = BasicJsonlLog<FakeKernel>;
-  const TempDirectory place;
-  const std::string path = place.path() + "/log";
-  FakeKernel::allow_all();
-  Log log = Log::create(path, header);
-  append(log, {ModeSwitched{read_only}});
+  OnFakeKernel made(read_only);
+  auto& [place, path, log] = made;
   const std::string before = content_of(path);
   FakeKernel::refuse(SYS_fdatasync, 0, ENOSPC);
   CHECK(refusal([&] { append(log, {ModeSwitched{danger_full_access}}); }) == "LOG_FAILED");
+  // Nor on the disk, where it may have come in spite of the error.
+  CHECK(FakeKernel::calls[SYS_ftruncate] == 1);
+  CHECK(FakeKernel::calls[SYS_fsync] == 1);
   CHECK(content_of(path) == before);
   // All that was before is on the disk, so it may go on.
   FakeKernel::allow_all();
@@ -376,12 +383,8 @@ TEST_CASE("POL-K6 an event that can't be made durable is not acknowledged, and i
 }
 
 TEST_CASE("T-LOG-14 where what is half written can't be removed either, both are told, and nothing more is taken") {
-  using Log = BasicJsonlLog<FakeKernel>;
-  const TempDirectory place;
-  const std::string path = place.path() + "/log";
-  FakeKernel::allow_all();
-  Log log = Log::create(path, header);
-  append(log, {ModeSwitched{read_only}});
+  OnFakeKernel made(read_only);
+  auto& [place, path, log] = made;
   FakeKernel::refuse(SYS_ftruncate, 0, EIO);
   FakeKernel::most = 10;
   try {
@@ -423,12 +426,8 @@ TEST_CASE("T-LOG-14 where what is half written can't be removed either, both are
 }
 
 TEST_CASE("POL-K6 a switch that was refused and could not be removed does not stand in the way of a narrower one") {
-  using Log = BasicJsonlLog<FakeKernel>;
-  const TempDirectory place;
-  const std::string path = place.path() + "/log";
-  FakeKernel::allow_all();
-  Log log = Log::create(path, header);
-  append(log, {ModeSwitched{workspace_write}});
+  OnFakeKernel made(workspace_write);
+  auto& [place, path, log] = made;
   // The whole line is there, neither durable nor to be had away: fdatasync fails, and then fsync behind the cut.
   FakeKernel::refuse(SYS_fdatasync, 0, EIO);
   FakeKernel::also = SYS_fsync;
@@ -474,10 +473,55 @@ TEST_CASE("a fork of the program that writes a log writes nothing on it, nor doe
   CHECK(status == 0);
   CHECK(records_of(path).empty());
   JsonlLog moved = std::move(log);
-  CHECK(refusal([&] { append(log, {TurnEnded{1}}); }) == "LOG_FAILED");
+  std::string said;
+  try {
+    append(log, {TurnEnded{1}});
+  } catch (const LogError& error) {
+    said = error.what();
+  }
+  CHECK(said.find("was moved") != std::string::npos);
   append(moved, {TurnEnded{1}});
   moved.flush();
   CHECK(records_of(path).size() == 2);
+}
+
+TEST_CASE("what is torn is gone from the disk before a writer goes on, or nobody goes on") {
+  using Log = BasicJsonlLog<FakeKernel>;
+  const TempDirectory place;
+  const std::string torn = first_line + mode_line(0) + "{";
+  FakeKernel::allow_all();
+  (void)Log::open(place.file("log", torn, 0600));
+  CHECK(FakeKernel::calls[SYS_ftruncate] == 1);
+  CHECK(FakeKernel::calls[SYS_fsync] == 1);
+  for (const long number : {SYS_ftruncate, SYS_fsync}) {
+    FakeKernel::refuse(number, 0, EIO);
+    CHECK(refusal([&] { (void)Log::open(place.file("log", torn, 0600)); }) == "LOG_FAILED");
+  }
+  FakeKernel::allow_all();
+}
+
+TEST_CASE("DUR-05 each directory that is made for a log is on the disk, as its name is") {
+  using Log = BasicJsonlLog<FakeKernel>;
+  const TempDirectory place;
+  FakeKernel::allow_all();
+  Log log = Log::create(place.path() + "/a/b/log", header);
+  log.flush();
+  // The two directories that got a new one, the file, and the directory that it is in.
+  CHECK(FakeKernel::calls[SYS_fsync] == 4);
+}
+
+TEST_CASE("a log that is replaced while it is opened is not taken for the one of its name") {
+  static std::string path;
+  const TempDirectory place;
+  path = place.file("log", first_line, 0600);
+  FakeKernel::allow_all();
+  FakeKernel::observe = [](long number) {
+    if (number != SYS_fcntl) return;
+    std::filesystem::rename(path, path + ".old");
+    std::ofstream(path) << first_line << mode_line(0, "danger-full-access");
+  };
+  CHECK(refusal([&] { (void)BasicJsonlLog<FakeKernel>::open(path); }) == "LOG_FAILED");
+  FakeKernel::allow_all();
 }
 
 TEST_CASE("what has too many values to be read is not written") {

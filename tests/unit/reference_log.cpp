@@ -36,7 +36,7 @@ std::string refusal(const std::string& content) {
 
 }  // namespace
 
-TEST_CASE("a real session's log folds to its mode, policy, preset and questions, whatever else is in it") {
+TEST_CASE("DUR-04 a real session's log folds to its mode, policy, preset and questions, whatever else is in it") {
   const std::string log =
       header + event(0, "permission/preset", R"({"preset":"workspace-write"})") +
       event(1, "sandbox/mode", R"({"mode":"workspace-write"})") + event(2, "approval/policy", R"({"policy":"ask"})") +

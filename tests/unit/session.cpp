@@ -7,43 +7,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/scripted_log.hpp"
 #include "support/session.hpp"
 #include "support/temp_directory.hpp"
 
 using namespace cordon;
+using support::ScriptedLog;
 
 namespace {
-
-/// A log in memory that fails on demand, and shows what it was given to whoever holds the other end.
-class ScriptedLog {
- public:
-  struct Script {
-    bool fails = false;
-    std::vector<Event> events;
-    std::vector<std::size_t> appends;  ///< how many events each had
-    std::function<void()> before = [] {};
-  };
-  explicit ScriptedLog(std::shared_ptr<Script> script) : script_(std::move(script)) {}
-
-  [[nodiscard]] const SessionHeader& header() const noexcept { return log_.header(); }
-  [[nodiscard]] const SessionState& state() const noexcept { return log_.state(); }
-  void append(std::span<const Event> events) {
-    script_->before();
-    if (script_->fails) throw LogError(ErrorCode::log_failed, "full");
-    log_.append(events);
-    if (events.empty()) return;
-    script_->appends.push_back(events.size());
-    script_->events.insert(script_->events.end(), events.begin(), events.end());
-  }
-  template <class Visit>
-  void for_each(Visit&& visit) {
-    log_.for_each(visit);
-  }
-
- private:
-  MemoryLog log_{SessionHeader{"s", 0}};
-  std::shared_ptr<Script> script_;
-};
 
 struct Scripted {
   std::shared_ptr<ScriptedLog::Script> script = std::make_shared<ScriptedLog::Script>();
@@ -276,6 +247,17 @@ TEST_CASE("a detached turn stays open from one process to the next, and only its
   CHECK(session.state().open_turn());
   session.continue_turn()->end();
   CHECK_FALSE(session.state().open_turn());
+}
+
+TEST_CASE("a turn that has ended records nothing in the next") {
+  Scripted it;
+  auto stale = it.session.begin_turn(true);
+  it.session.continue_turn()->end();
+  auto next = it.session.begin_turn();
+  CHECK_THROWS_AS(stale.record(ExecUnconfined{{"x"}, "/w", "y"}), SessionInvalidError);
+  stale.end();
+  CHECK(it.session.state().open_turn());
+  next.end();
 }
 
 TEST_CASE("T-POL-12 T-POL-13 POL-10 a session that goes on is what it was, from its log alone") {

@@ -68,7 +68,7 @@ TEST_CASE("the lines of a log are stable, for whoever reads them without cordon"
                 "\n");
 }
 
-TEST_CASE("T-LOG-19 an event type that is not known is refused by its name, unless it may be ignored") {
+TEST_CASE("LOG-06 T-LOG-19 an event type that is not known is refused by its name, unless it may be ignored") {
   CHECK(refusal_of(R"({"seq":0,"time":1,"type":"tool/call","data":{}})").find("'tool/call'") != std::string::npos);
   CHECK(record_of(R"({"seq":0,"time":1,"type":"tool/call","data":[],"ignorable":true})").event ==
         Event(IgnoredEvent{"tool/call"}));
@@ -78,7 +78,7 @@ TEST_CASE("T-LOG-19 an event type that is not known is refused by its name, unle
         "there is no mode 'yolo'");
 }
 
-TEST_CASE("T-POL-10 POL-K5 an unknown mode or policy in a log is refused, and said") {
+TEST_CASE("T-POL-10 POL-07 POL-K5 an unknown mode or policy in a log is refused, and said") {
   CHECK(refusal_of(R"({"seq":0,"time":1,"type":"sandbox/mode","data":{"mode":"Read-Only"}})") ==
         "there is no mode 'Read-Only'");
   CHECK(refusal_of(R"({"seq":0,"time":1,"type":"approval/policy","data":{"policy":"maybe"}})") ==

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/scripted_log.hpp"
 #include "support/temp_directory.hpp"
 
 using namespace cordon;
@@ -67,6 +68,15 @@ TEST_CASE("T-POL-05 POL-05 an explicit mode counts for one call, keeps the root,
   ExplicitMode to(std::move(from));
   CHECK_THROWS_AS(from.take(), PolicyInvalidError);
   CHECK(to.take() == SandboxMode(workspace_write));
+}
+
+TEST_CASE("POL-K6 a narrower mode that could not be recorded is what a policy has, too") {
+  const auto script = std::make_shared<support::ScriptedLog::Script>();
+  Session<support::ScriptedLog> session{support::ScriptedLog(script), {danger_full_access, ApprovalPolicy::ask}};
+  session.set_mode(danger_full_access);
+  script->fails = true;
+  CHECK_THROWS_AS(session.set_mode(read_only), LogError);
+  CHECK(resolve(session).policy.mode() == SandboxMode(read_only));
 }
 
 TEST_CASE("T-POL-06 a session without a directory has the configured root") {

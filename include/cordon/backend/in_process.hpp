@@ -820,10 +820,7 @@ class Confiner {
   [[nodiscard]] static Job job_for(const PolicyScope& scope, bool writable, const TempArea* temp) {
     Job job{.layers = L, .writable = writable, .scope = scope, .temp = {}, .shared_memory = {}, .shared_temp = {}};
     const std::vector<std::string> roots = writable_roots(job);
-    const auto is_root = [&](std::string_view path) {
-      return std::any_of(roots.begin(), roots.end(),
-                         [&](const std::string& root) { return os::is_within(path, root); });
-    };
+    const auto is_root = [&](std::string_view path) { return cordon::detail::is_within_any(path, roots); };
     if (temp != nullptr) {
       // Under read-only a workspace below /dev/shm has to stay in sight.
       const bool in_sight = !writable && os::is_within(scope.workspace_root, "/dev/shm");
@@ -845,9 +842,8 @@ class Confiner {
       // Never where a symlink leads: a command may have put it there.
       if (named != nullptr && os::canonical_path(named, found) == 0 && found == named && found != "/" &&
           !is_root(found)) {
-        const auto covers = [&](std::string_view place) { return os::is_within(found, place); };
         const std::array<std::string_view, 4> never{"/tmp", "/dev", "/proc", "/sys"};  // /tmp is granted already
-        if (std::none_of(never.begin(), never.end(), covers)) job.shared_temp.push_back(found);
+        if (!cordon::detail::is_within_any(found, never)) job.shared_temp.push_back(found);
       }
     }
     return job;

@@ -20,9 +20,8 @@ namespace cordon {
   std::stable_sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   std::vector<std::string> outermost;
   for (std::string& root : roots) {
-    const auto holds_it = [&](const std::string& path) { return os::is_within(root, path); };
-    const bool covered = std::any_of(outermost.begin(), outermost.end(), holds_it) &&
-                         std::none_of(scope.protected_paths.begin(), scope.protected_paths.end(), holds_it);
+    const bool covered =
+        cordon::detail::is_within_any(root, outermost) && !cordon::detail::is_within_any(root, scope.protected_paths);
     if (!covered) outermost.push_back(std::move(root));
   }
   return outermost;

@@ -60,9 +60,8 @@ class TempAreas {
        {std::pair<std::string, std::string>{"TMPDIR", temp}, {"TMPPREFIX", temp + "/zsh"}}) {
     const char* given = process::lookup(entries, name);
     const std::string leads_to = given != nullptr ? os::resolved(given) : "";
-    const auto holds = [&](const std::string& root) { return os::is_within(leads_to, root); };
     const bool plain = leads_to.find("/..") == std::string::npos;
-    if (given != nullptr && plain && std::any_of(roots.begin(), roots.end(), holds)) continue;
+    if (given != nullptr && plain && cordon::detail::is_within_any(leads_to, roots)) continue;
     std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(name + "="); });
     entries.push_back(name + "=" + value);
   }

@@ -261,14 +261,9 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
   return effect == FileEffect::metadata && refusal == -EACCES && file.owner == os::effective_uid<os::Kernel>();
 }
 
-[[nodiscard]] inline bool is_within_any(const std::string& path, const std::vector<std::string>& roots) noexcept {
-  return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return os::is_within(path, root); });
-}
-
 /// True when the policy let the command write there, or what it calls so is a private directory of its own.
 [[nodiscard]] inline bool is_granted(const std::string& path, const DenialContext& context) noexcept {
-  if (std::any_of(sinks.begin(), sinks.end(), [&](std::string_view sink) { return os::is_within(path, sink); }))
-    return true;
+  if (is_within_any(path, sinks)) return true;
   if (is_within_any(path, context.protected_paths)) return false;
   const std::string& workspace = context.read_only_workspace;
   return is_within_any(path, context.writable_roots) ||

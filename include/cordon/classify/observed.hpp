@@ -58,7 +58,7 @@ class JudgedCall {
   [[nodiscard]] static bool of_process(std::string_view path) {
     constexpr std::array<std::string_view, 6> names{"/proc/self", "/proc/thread-self", "/dev/fd",
                                                     "/dev/stdin", "/dev/stdout",       "/dev/stderr"};
-    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return os::is_within(path, name); });
+    return is_within_any(path, names);
   }
 
   /// What takes a name away or puts one there is about the name itself, whatever a symlink of that name leads to.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cordon/detail/hex.hpp>
 #include <cordon/detail/utf8.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -374,10 +375,8 @@ inline void append_json_string(std::string& out, std::string_view text) {
       out += '\\';
       out += static_cast<char>(c);
     } else {
-      constexpr std::string_view hex = "0123456789abcdef";
       out += "\\u00";
-      out += hex[c >> 4U];
-      out += hex[c & 15U];
+      append_hex(out, c);
     }
   }
   out.append(text.substr(kept));

@@ -5,6 +5,7 @@
 // be none, is written as {"hex":"…"} and comes back as it was.
 
 #include <charconv>
+#include <cordon/detail/hex.hpp>
 #include <cordon/detail/json.hpp>
 #include <cordon/session/event.hpp>
 #include <cstddef>
@@ -66,11 +67,7 @@ class JsonObjectWriter {
   static void append_text(std::string& out, std::string_view value) {
     if (is_utf8(value)) return append_json_string(out, value);
     out += "{\"hex\":\"";
-    for (const char c : value) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      out += digits[static_cast<unsigned char>(c) >> 4U];
-      out += digits[static_cast<unsigned char>(c) & 15U];
-    }
+    for (const char c : value) append_hex(out, static_cast<unsigned char>(c));
     out += "\"}";
   }
 

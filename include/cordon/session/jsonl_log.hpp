@@ -55,12 +55,46 @@ struct SetWhenMoved {
   bool value = false;
 };
 
-/// Reads lines and makes records of them.
-class LogLines {
+/// Where the reader of a log is.
+class LogPlace {
  public:
   static constexpr std::size_t max_line = std::size_t{1} << 26U;
 
-  explicit LogLines(std::string path, ChainHash chain = nullptr) : path_(std::move(path)), chain_(chain) {}
+  [[noreturn]] void line_too_long() {
+    ++line_;
+    refuse("a line is longer than " + std::to_string(max_line) + " bytes");
+  }
+
+ protected:
+  explicit LogPlace(std::string path) : path_(std::move(path)) {}
+
+  [[noreturn]] void refuse(const std::string& problem, ErrorCode code = ErrorCode::log_corrupt) const {
+    throw LogError(code,
+                   path_ + " line " + std::to_string(line_) + ", byte " + std::to_string(offset_) + ": " + problem +
+                       (code == ErrorCode::log_corrupt
+                            ? "; nothing behind it can be trusted: keep the file, and begin a new session"
+                            : "; nothing is read of a log that is not understood whole"),
+                   line_, offset_);
+  }
+
+  /// The file had no more lines.
+  void require_header() {
+    if (line_ != 0) return;
+    ++line_;
+    refuse("there is no header, not even one line");
+  }
+
+  std::uint64_t line_ = 0;    ///< counted from 1
+  std::uint64_t offset_ = 0;  ///< of its first byte
+
+ private:
+  std::string path_;
+};
+
+/// Reads lines and makes records of them.
+class LogLines : public LogPlace {
+ public:
+  explicit LogLines(std::string path, ChainHash chain = nullptr) : LogPlace(std::move(path)), chain_(chain) {}
 
   /// A whole line, without its newline. `visit` gets each Record that is complete.
   template <class Visit>
@@ -88,28 +122,11 @@ class LogLines {
     report_.last_hash = hash_;
   }
 
-  [[noreturn]] void refuse(const std::string& problem, ErrorCode code = ErrorCode::log_corrupt) const {
-    throw LogError(code,
-                   path_ + " line " + std::to_string(line_) + ", byte " + std::to_string(offset_) + ": " + problem +
-                       (code == ErrorCode::log_corrupt
-                            ? "; nothing behind it can be trusted: keep the file, and begin a new session"
-                            : "; nothing is read of a log that is not understood whole"),
-                   line_, offset_);
-  }
-
   /// All of the file was taken but `rest` bytes, which end it without a newline.
   [[nodiscard]] LogReport finish(std::uint64_t rest) && {
-    if (line_ == 0) {
-      ++line_;
-      refuse("there is no header, not even one line");
-    }
+    require_header();
     report_.torn_bytes = offset_ + rest - report_.sound_size;
     return std::move(report_);
-  }
-
-  void begin_line_too_long() {
-    ++line_;
-    refuse("a line is longer than " + std::to_string(max_line) + " bytes");
   }
 
  private:
@@ -137,21 +154,18 @@ class LogLines {
     for (const Record& each : std::exchange(held_, {})) visit(each);
   }
 
-  std::string path_;
   ChainHash chain_;
   JsonDocument document_;
   LogReport report_;
   std::string hash_;  ///< of the last line; empty when nothing is checked
   SessionState with_held_;
   std::vector<Record> held_;
-  std::uint64_t line_ = 0;
-  std::uint64_t offset_ = 0;
 };
 
-/// Calls `take` with each line of an open file, from its beginning, without its newline, and `too_long` when one is
-/// longer than `LogLines::max_line`. One pass. The bytes behind the last newline.
-template <class K, class Take, class TooLong>
-[[nodiscard]] std::size_t read_lines(int fd, const std::string& path, Take&& take, TooLong&& too_long) {
+/// Calls `take` with each line of an open file, from its beginning, without its newline. One pass. The bytes behind the
+/// last newline.
+template <class K, class Take>
+[[nodiscard]] std::size_t read_lines(int fd, const std::string& path, LogPlace& place, Take&& take) {
   std::vector<char> buffer(std::size_t{1} << 18U);
   std::size_t begin = 0;  // of the line that is not whole yet
   std::size_t end = 0;
@@ -162,7 +176,7 @@ template <class K, class Take, class TooLong>
         end -= begin;
         begin = 0;
       } else {
-        if (buffer.size() >= LogLines::max_line) too_long();
+        if (buffer.size() >= LogPlace::max_line) place.line_too_long();
         buffer.resize(buffer.size() * 2);
       }
     }
@@ -184,20 +198,24 @@ template <class K, class Take, class TooLong>
 template <class K, class Visit>
 [[nodiscard]] LogReport read_log(int fd, const std::string& path, Visit&& visit, ChainHash chain) {
   LogLines lines(path, chain);
-  const std::size_t rest = read_lines<K>(
-      fd, path, [&](std::string_view line) { lines.take(line, visit); }, [&] { lines.begin_line_too_long(); });
+  const std::size_t rest = read_lines<K>(fd, path, lines, [&](std::string_view line) { lines.take(line, visit); });
   return std::move(lines).finish(rest);
 }
 
-/// A file to be read, and nothing that could block or be endless.
-[[nodiscard]] inline os::Fd open_log(const std::string& path) {
-  const long fd = os::open_file<os::Kernel>(path.c_str(), O_RDONLY | O_NONBLOCK);
+/// Opens what is a regular file: nothing that could block or be endless.
+template <class K>
+[[nodiscard]] os::BasicFd<K> open_log(const std::string& path, int flags, os::FileFacts& facts) {
+  const long fd = os::open_file<K>(path.c_str(), flags | O_NONBLOCK);
   if (fd < 0) fail_log(path, "opened", fd);
-  os::Fd file(fd);
-  os::FileFacts facts;
+  os::BasicFd<K> file(fd);
   if (os::stat_open(file.get(), facts) < 0 || !facts.regular())
     throw LogError(ErrorCode::log_failed, path + " is not a regular file; name a session log");
   return file;
+}
+
+[[nodiscard]] inline os::Fd open_log_to_read(const std::string& path) {
+  os::FileFacts unused;
+  return open_log<os::Kernel>(path, O_RDONLY, unused);
 }
 
 }  // namespace detail
@@ -209,7 +227,7 @@ template <class K, class Visit>
 /// that is not there a moment later.
 template <class Visit>
 LogReport read_log(const std::string& path, Visit&& visit, ChainHash chain = nullptr) {
-  const os::Fd file = detail::open_log(path);
+  const os::Fd file = detail::open_log_to_read(path);
   return detail::read_log<os::Kernel>(file.get(), path, std::forward<Visit>(visit), chain);
 }
 
@@ -260,14 +278,8 @@ class BasicJsonlLog {
   /// session may do, and what read_log throws.
   [[nodiscard]] static BasicJsonlLog open(std::string path, JsonlOptions options = {}) {
     BasicJsonlLog log(std::move(path), options);
-    const long fd = os::open_file<K>(log.path_.c_str(), O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) detail::fail_log(log.path_, "opened", fd);
-    log.file_ = os::BasicFd<K>(fd);
     os::FileFacts facts;
-    os::FileFacts named;
-    if (os::stat_open(log.file_.get(), facts) < 0 || !facts.regular())
-      throw LogError(ErrorCode::log_failed, log.path_ + " is not a regular file; name a session log");
-    if (facts.names != 1) refuse_names(log.path_);
+    log.file_ = detail::open_log<K>(log.path_, O_RDWR | O_APPEND | O_NOFOLLOW, facts);
     if (facts.owner != static_cast<unsigned>(K::call(SYS_geteuid)) || (facts.mode & 022U) != 0)
       throw LogError(ErrorCode::log_failed, "the session log " + log.path_ +
                                                 " belongs to, or can be written by, somebody else, who could widen "
@@ -277,8 +289,7 @@ class BasicJsonlLog {
                      "the session log " + log.path_ + " is being written by another process; let that end first");
     else if (locked < 0)
       detail::fail_log(log.path_, "locked", locked);
-    if (os::stat_name(log.path_, named) < 0 || named.device != facts.device || named.inode != facts.inode)
-      throw LogError(ErrorCode::log_failed, "the session log " + log.path_ + " was replaced just now; open it again");
+    log.require_own_name();
     LogReport report = detail::read_log<K>(
         log.file_.get(), log.path_, [](const Record&) {}, options.chain);
     if (report.header.chained && options.chain == nullptr)
@@ -332,7 +343,10 @@ class BasicJsonlLog {
         named.inode != facts.inode)
       throw LogError(ErrorCode::log_failed, "the session log " + path_ +
                                                 " is not where it was opened any more; put it back, and open it again");
-    if (facts.names != 1) refuse_names(path_);
+    if (facts.names != 1)
+      throw LogError(ErrorCode::log_failed, "the session log " + path_ +
+                                                " has another name too (a hard link), by which a command could write "
+                                                "it; remove that name");
   }
 
   void append(std::span<const Event> events) {
@@ -348,7 +362,7 @@ class BasicJsonlLog {
         const std::size_t begin = pending_.size();
         detail::write_record(pending_, {state_.size() + i, now, events[i]});
         if (!hash.empty()) add_hash(begin, hash);
-        if (pending_.size() - begin >= detail::LogLines::max_line)
+        if (pending_.size() - begin >= detail::LogPlace::max_line)
           throw SessionInvalidError("an event is longer than a line of a session log may be; record less of it");
         if (pending_.size() - begin > some_line) require_readable(std::string_view(pending_).substr(begin));
         durable = durable || is_durable(events[i]);
@@ -392,12 +406,6 @@ class BasicJsonlLog {
     hash = options_.chain(hash + pending_.substr(begin));
     pending_.pop_back();
     pending_.append(detail::hash_member).append(hash).append("\"}\n");
-  }
-
-  [[noreturn]] static void refuse_names(const std::string& path) {
-    throw LogError(ErrorCode::log_failed, "the session log " + path +
-                                              " has another name too (a hard link), by which a command could write it; "
-                                              "remove that name");
   }
 
   /// What can be written can be read: only so long a line can have more values than a reader takes.

@@ -7,6 +7,7 @@
 #include <cordon/session/event.hpp>
 #include <cordon/session/fold.hpp>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,11 +62,11 @@ class MemoryLog {
 
   void append(std::span<const Event> events) {
     SessionState state = detail::state_after(state_, events);
-    records_.reserve(records_.size() + events.size());  // so that what follows can't fail half-way
     const std::int64_t now = detail::time_now();
-    std::vector<Record> copies;
-    for (const Event& event : events) copies.push_back({records_.size() + copies.size(), now, event});
-    for (Record& record : copies) records_.push_back(std::move(record));
+    std::vector<Record> added;
+    for (const Event& event : events) added.push_back({records_.size() + added.size(), now, event});
+    // All or none: only the room for them can fail.
+    records_.insert(records_.end(), std::move_iterator(added.begin()), std::move_iterator(added.end()));
     state_ = std::move(state);
   }
 

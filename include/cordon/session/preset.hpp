@@ -4,6 +4,8 @@
 // Presets: names for a mode and an approval policy together. That is all they govern: not the network, not what a
 // program reads, not which tools a model is given.
 
+#include <algorithm>
+#include <array>
 #include <cordon/approval_policy.hpp>
 #include <cordon/detail/json.hpp>
 #include <cordon/error.hpp>
@@ -106,13 +108,9 @@ class PresetTable {
       std::string texts[3];
       if (!element.is(Kind::object)) refuse("a preset is not an object");
       element.each([&](std::string_view key, detail::JsonValue value) {
-        std::size_t which = 0;
-        for (const std::string_view known : {"name", "mode", "approval"})
-          if (known != key)
-            ++which;
-          else
-            break;
-        if (which == 3 || !value.is(Kind::string))
+        constexpr std::array<std::string_view, 3> keys{"name", "mode", "approval"};
+        const auto which = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+        if (which == keys.size() || !value.is(Kind::string))
           refuse("a preset has name, mode and approval, which are texts; not \"" + std::string(key) + "\"");
         texts[which] = value.text();
         return true;

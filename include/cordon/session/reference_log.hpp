@@ -91,9 +91,9 @@ inline constexpr std::string_view reference_event_types[] = {"agent-preset/selec
                                                              "web/deepseek-search-llm-request",
                                                              "workspace/changes"};
 
-class ReferenceLines {
+class ReferenceLines : public LogPlace {
  public:
-  explicit ReferenceLines(std::string path) : path_(std::move(path)) {}
+  explicit ReferenceLines(std::string path) : LogPlace(std::move(path)) {}
 
   void take(std::string_view line) {
     ++line_;
@@ -120,17 +120,9 @@ class ReferenceLines {
   }
 
   [[nodiscard]] ReferenceReport finish(std::size_t rest) && {
-    if (line_ == 0) {
-      ++line_;
-      refuse("there is no header, not even one line");
-    }
+    require_header();
     report_.ignored_bytes = offset_ + rest - report_.kept_bytes;
     return std::move(report_);
-  }
-
-  void line_too_long() {
-    ++line_;
-    refuse("a line is longer than " + std::to_string(LogLines::max_line) + " bytes");
   }
 
  private:
@@ -139,12 +131,6 @@ class ReferenceLines {
     std::uint64_t offset;
     std::string problem;
   };
-
-  [[noreturn]] void refuse(const std::string& problem, ErrorCode code = ErrorCode::log_corrupt) const {
-    throw LogError(code,
-                   path_ + " line " + std::to_string(line_) + ", byte " + std::to_string(offset_) + ": " + problem,
-                   line_, offset_);
-  }
 
   /// What can't be left out: the end of a turn, whose events are committed with it, and what says what a session may
   /// do.
@@ -258,19 +244,16 @@ class ReferenceLines {
     return true;
   }
 
-  std::string path_;
   JsonDocument document_;
   ReferenceReport report_;
   std::optional<Damage> damage_;
-  std::uint64_t line_ = 0;
-  std::uint64_t offset_ = 0;
 };
 
 }  // namespace detail
 
 /// True when the first line of the file is a header of that system.
 [[nodiscard]] inline bool is_reference_log(const std::string& path) {
-  const os::Fd file = detail::open_log(path);
+  const os::Fd file = detail::open_log_to_read(path);
   const std::string text = os::read_rest<os::Kernel>(file.get(), std::size_t{1} << 16U);
   detail::JsonDocument document;
   if (!document.parse(std::string_view(text).substr(0, text.find('\n')), true)) return false;
@@ -281,10 +264,10 @@ class ReferenceLines {
 /// Reads such a log, as that system does: a line that is damaged ends what counts, unless a turn has ended after it.
 /// Throws LogError as `read_log` does; LOG_CORRUPT also for a mode or a policy that there is none of.
 [[nodiscard]] inline ReferenceReport read_reference_log(const std::string& path) {
-  const os::Fd file = detail::open_log(path);
+  const os::Fd file = detail::open_log_to_read(path);
   detail::ReferenceLines lines(path);
-  const std::size_t rest = detail::read_lines<os::Kernel>(
-      file.get(), path, [&](std::string_view line) { lines.take(line); }, [&] { lines.line_too_long(); });
+  const std::size_t rest =
+      detail::read_lines<os::Kernel>(file.get(), path, lines, [&](std::string_view line) { lines.take(line); });
   return std::move(lines).finish(rest);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <concepts>
+#include <cordon/detail/within.hpp>
 #include <cordon/session/log.hpp>
 #include <cordon/session/preset.hpp>
 #include <cstdint>
@@ -60,31 +61,31 @@ class SessionCore {
     const Knobs recorded = knobs_of(log_.state(), defaults_);
     const std::vector<Event> events = choose(log_.state(), recorded, narrowed_);
     if (events.empty()) return;
-    const auto of = [&]<class E>(std::type_identity<E>) -> const E* {
-      for (const Event& event : events)
-        if (const auto* found = std::get_if<E>(&event)) return found;
-      return nullptr;
-    };
-    const auto* mode = of(std::type_identity<ModeSwitched>{});
-    const auto* policy = of(std::type_identity<ApprovalPolicySwitched>{});
-    if (mode != nullptr && (narrowed_.mode ? *narrowed_.mode : recorded.mode).wider_than(mode->mode))
-      narrowed_.mode = mode->mode;
-    if (policy != nullptr && stricter_than(policy->policy, narrowed_.approval.value_or(recorded.approval)))
-      narrowed_.approval = policy->policy;
+    for (const Event& event : events) {
+      if (const auto* mode = std::get_if<ModeSwitched>(&event))
+        if (narrowed_.mode.value_or(recorded.mode).wider_than(mode->mode)) narrowed_.mode = mode->mode;
+      if (const auto* policy = std::get_if<ApprovalPolicySwitched>(&event))
+        if (stricter_than(policy->policy, narrowed_.approval.value_or(recorded.approval)))
+          narrowed_.approval = policy->policy;
+    }
     show();
-    append_locked(events);
-    if (mode != nullptr) narrowed_.mode.reset();
-    if (policy != nullptr) narrowed_.approval.reset();
+    log_.append(events);
+    for (const Event& event : events) {
+      if (std::holds_alternative<ModeSwitched>(event)) narrowed_.mode.reset();
+      if (std::holds_alternative<ApprovalPolicySwitched>(event)) narrowed_.approval.reset();
+    }
     show();
   }
 
-  /// As `append`, but only while that turn is the one that is open.
+  /// Appends events of a turn, while that is the one that is open. The seq of the first.
   std::uint64_t append_in_turn(std::uint64_t number, std::span<const Event> events) {
     const std::scoped_lock lock(mutex_);
     const auto& open = log_.state().open_turn();
     if (!open || open->turn != number)
       throw SessionInvalidError("turn " + std::to_string(number) + " has ended; begin another");
-    return append_locked(events);
+    const std::uint64_t first = log_.state().size();
+    log_.append(events);
+    return first;
   }
 
   [[nodiscard]] const PresetTable& presets() const noexcept { return presets_; }
@@ -92,13 +93,6 @@ class SessionCore {
 
  private:
   static constexpr std::array<SandboxMode, 3> modes{read_only, workspace_write, danger_full_access};
-
-  std::uint64_t append_locked(std::span<const Event> events) {
-    const std::uint64_t first = log_.state().size();
-    log_.append(events);
-    show();
-    return first;
-  }
 
   void show() noexcept {
     const Knobs knobs = knobs_of(log_.state(), defaults_);
@@ -294,9 +288,7 @@ class Session {
     if (log.state().size() != 0)
       throw SessionInvalidError("a child session begins on a log without events; give it a new one");
     const SessionHeader& child = log.header();
-    const bool inside = header_.cwd.empty() || child.cwd == header_.cwd ||
-                        (child.cwd.starts_with(header_.cwd) &&
-                         (header_.cwd == "/" || child.cwd.substr(header_.cwd.size()).starts_with('/')));
+    const bool inside = header_.cwd.empty() || detail::is_within(child.cwd, header_.cwd);
     if (child.parent != header_.id || !inside)
       throw SessionInvalidError(
           "a child session names its parent in its header, and has a directory inside the parent's");

@@ -5,6 +5,7 @@
 
 #include <openssl/evp.h>
 
+#include <cordon/detail/hex.hpp>
 #include <cordon/error.hpp>
 #include <string>
 #include <string_view>
@@ -18,10 +19,7 @@ namespace cordon {
   if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1)
     throw LogError(ErrorCode::log_failed, "libcrypto refuses SHA-256; see its configuration");
   std::string hex;
-  for (unsigned int i = 0; i != size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4U];
-    hex += "0123456789abcdef"[digest[i] & 15U];
-  }
+  for (unsigned int i = 0; i != size; ++i) detail::append_hex(hex, digest[i]);
   return hex;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cordon/detail/within.hpp>
 #include <cordon/os/linux/fd.hpp>
 #include <cordon/os/linux/mount.hpp>
 #include <cstdint>
@@ -109,11 +110,7 @@ namespace detail {
   return path ? std::string(path.get()) : std::string();
 }
 
-/// The same text, or the text after `prefix` begins with '/': lexical containment of canonical paths.
-[[nodiscard]] inline bool is_within(std::string_view path, std::string_view ancestor) noexcept {
-  if (ancestor == "/") return path.starts_with('/');
-  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
-}
+using cordon::detail::is_within;
 
 /// The text before the last slash; "/" for what is directly below it, "." for a bare name.
 [[nodiscard]] inline std::string parent_of(std::string_view path) {
