@@ -63,6 +63,22 @@ namespace detail {
   return static_cast<std::int64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 + facts.stx_btime.tv_nsec;
 }
 
+/// What a path leads to, and when that began and last changed, in nanoseconds since 1970; 0 where that is not known.
+struct FileTimes {
+  FileFacts facts;
+  std::int64_t born = 0;
+  std::int64_t changed = 0;
+};
+
+/// stat(2) and statx(2). 0, or -errno.
+[[nodiscard]] inline int times_of(const std::string& path, FileTimes& times) noexcept {
+  struct stat raw {};
+  if (::stat(path.c_str(), &raw) != 0) return -errno;
+  times = {detail::facts_of(raw), time_of_birth(path),
+           static_cast<std::int64_t>(raw.st_ctim.tv_sec) * 1'000'000'000 + raw.st_ctim.tv_nsec};
+  return 0;
+}
+
 /// lstat(2): of a symlink itself. 0, or -errno.
 [[nodiscard]] inline int stat_name(const std::string& path, FileFacts& facts) noexcept {
   struct stat raw {};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// The action that somebody approves: frozen, whole, and the very one that then runs.
+
+#include <algorithm>
+#include <cordon/argv.hpp>
+#include <cordon/detail/sha256.hpp>
+#include <cordon/mode.hpp>
+#include <cordon/os/linux/paths.hpp>
+#include <cordon/policy.hpp>
+#include <cordon/process/environment.hpp>
+#include <cordon/process/options.hpp>
+#include <cordon/process/spawn.hpp>
+#include <cordon/session/event.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cordon {
+
+/// Which file a program was when it was looked at: where it is, which one it is, and when it last changed in any way.
+struct ExecutableIdentity {
+  std::string path = {};  ///< canonical; empty: there is none
+  FileIdentity file = {};
+  std::uint64_t size = 0;
+  std::int64_t changed = 0;  ///< nanoseconds since 1970; the kernel sets it, no program can
+  friend bool operator==(const ExecutableIdentity&, const ExecutableIdentity&) = default;
+
+  /// The program that these options would run by this name.
+  [[nodiscard]] static ExecutableIdentity of(const std::string& program, const std::vector<std::string>& environment,
+                                             const std::string& directory) {
+    for (std::string candidate : process::detail::exec_candidates(program, environment)) {
+      if (!candidate.starts_with('/')) candidate = directory + "/" + candidate;
+      ExecutableIdentity found;
+      os::FileTimes times;
+      if (!os::executable(candidate) || os::canonical_path(candidate, found.path) < 0 ||
+          os::times_of(found.path, times) < 0 || !times.facts.regular())
+        continue;
+      found.file = {times.facts.device, times.facts.inode, times.born};
+      found.size = times.facts.size;
+      found.changed = times.changed;
+      return found;
+    }
+    return {};
+  }
+};
+
+/// How a command's environment differs from that of this program.
+struct EnvironmentDelta {
+  std::vector<std::string> set = {};      ///< "NAME=VALUE": new, or another value
+  std::vector<std::string> removed = {};  ///< names
+  friend bool operator==(const EnvironmentDelta&, const EnvironmentDelta&) = default;
+
+  [[nodiscard]] static EnvironmentDelta between(std::vector<std::string> ambient, std::vector<std::string> given) {
+    std::sort(ambient.begin(), ambient.end());
+    std::sort(given.begin(), given.end());
+    EnvironmentDelta delta;
+    std::set_difference(given.begin(), given.end(), ambient.begin(), ambient.end(), std::back_inserter(delta.set));
+    for (const std::string& entry : ambient) {
+      const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+      if (process::lookup(given, name) == nullptr) delta.removed.emplace_back(name);
+    }
+    return delta;
+  }
+};
+
+/// What is to run, and everything that decides what that does: argv, program, directory, mode, roots, environment,
+/// input and limits. Never changes. A value type; its digest names it.
+///
+/// Does not hold what the files that it reads say: a script that is approved can be written before it runs.
+class Action {
+ public:
+  /// `command` under `mode`, within the roots of `scope`, as `options` say. What is relative in them is made absolute
+  /// here and now.
+  Action(Argv command, SandboxMode mode, PolicyScope scope, process::RunOptions options)
+      : command_(std::move(command)), mode_(mode), scope_(std::move(scope)), options_(std::move(options)) {
+    const std::string spelled = options_.working_directory.empty() ? scope_.workspace_root : options_.working_directory;
+    if (os::canonical_path(spelled, options_.working_directory) < 0) options_.working_directory = spelled;
+    executable_ = ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory);
+    environment_ = EnvironmentDelta::between(process::ambient_environment(), options_.environment);
+    detail::Sha256 hash;
+    add(hash, command_.elements());
+    add(hash, {executable_.path, std::to_string(executable_.file.device), std::to_string(executable_.file.inode),
+               std::to_string(executable_.file.born), std::to_string(executable_.size),
+               std::to_string(executable_.changed), options_.working_directory, scope_.workspace_root});
+    std::vector<std::string> environment = options_.environment;
+    std::sort(environment.begin(), environment.end());
+    add(hash, environment);
+    command_digest_ = hash.finish();
+    detail::Sha256 whole;
+    add(whole, {command_digest_, std::string(mode_.name()), options_.input.content().value_or(std::string()),
+                std::to_string(options_.input.piped())});
+    add(whole, scope_.extra_roots);
+    add(whole, scope_.protected_paths);
+    std::vector<std::string> limits;
+    scope_.resources.for_each([&](Resource resource, std::uint64_t value) {
+      limits.push_back(std::string(name(resource)) + "=" + std::to_string(value));
+    });
+    add(whole, limits);
+    digest_ = whole.finish();
+  }
+
+  [[nodiscard]] const Argv& command() const noexcept { return command_; }
+  [[nodiscard]] SandboxMode mode() const noexcept { return mode_; }
+  [[nodiscard]] const PolicyScope& scope() const noexcept { return scope_; }
+  [[nodiscard]] const std::string& working_directory() const noexcept { return options_.working_directory; }
+  /// As it was when the action was frozen.
+  [[nodiscard]] const ExecutableIdentity& executable() const noexcept { return executable_; }
+  [[nodiscard]] const EnvironmentDelta& environment() const noexcept { return environment_; }
+  [[nodiscard]] const process::RunOptions& options() const noexcept { return options_; }
+
+  /// SHA-256 of all of it, in hexadecimal digits.
+  [[nodiscard]] const std::string& digest() const noexcept { return digest_; }
+  /// The same of argv, program, directory, workspace and environment only: what is the same action in another mode.
+  [[nodiscard]] const std::string& command_digest() const noexcept { return command_digest_; }
+
+  /// Whether the program is still the one that was looked at. Between this and the execution it can still be exchanged.
+  [[nodiscard]] bool same_executable() const {
+    return ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory) == executable_;
+  }
+
+ private:
+  static void add(detail::Sha256& hash, const std::vector<std::string>& texts) {
+    // Each with its length, so that no two lists read the same.
+    hash.update(std::to_string(texts.size()) + ";");
+    for (const std::string& text : texts) {
+      hash.update(std::to_string(text.size()) + ":");
+      hash.update(text);
+    }
+  }
+
+  Argv command_;
+  SandboxMode mode_;
+  PolicyScope scope_;
+  process::RunOptions options_;
+  ExecutableIdentity executable_;
+  EnvironmentDelta environment_;
+  std::string digest_;
+  std::string command_digest_;
+};
+
+}  // namespace cordon
