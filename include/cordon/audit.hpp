@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cordon/approval/outcome.hpp>
 #include <cordon/argv.hpp>
 #include <cordon/confined.hpp>
 #include <cordon/os/linux/paths.hpp>
@@ -190,6 +191,50 @@ void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, con
   unprotected.visit([](const Policy<ReadOnly>&) {}, protect_in, [](const Policy<DangerFullAccess>&) {});
 }
 
+namespace detail {
+
+/// The parts of run_in: `allowed_by` is the grant, if there is one.
+template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask, class Execute>
+[[nodiscard]] RunResult run_confined(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                                     process::RunOptions options, const Mask& mask, Execute& execute,
+                                     std::string allowed_by, std::string digest) {
+  ConfinedArgv<M> confined = harness.confine(policy, command);
+  if (const std::string log = file_of(turn); !log.empty()) refuse_own_log(confined, log);
+  const std::uint64_t exec =
+      turn.record(ExecConfined{mask(command.elements()), M{}, policy.workspace_root(), confined.backend(),
+                               confined.enforcement().missing(), std::move(allowed_by), std::move(digest)});
+  return run_and_settle(turn, exec, [&] { return execute(harness, std::move(confined), std::move(options)); });
+}
+
+template <class Harness, SessionLog Log, ArgvMask Mask, class Execute>
+[[nodiscard]] RunResult run_unconfined(Turn<Log>& turn, Harness& harness, UnconfinedArgv command,
+                                       process::RunOptions options, const Mask& mask, Execute& execute,
+                                       std::string allowed_by, std::string digest) {
+  const std::uint64_t exec = turn.record(ExecUnconfined{
+      mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by), std::move(digest)});
+  return run_and_settle(turn, exec, [&] { return execute(harness, std::move(command), std::move(options)); });
+}
+
+/// What uses a grant up.
+struct UseGrant {
+  template <SessionLog Log>
+  static void require(const AllowedOnce& grant, const Turn<Log>& turn) {
+    const Action& action = grant.action();  // throws when it was used
+    if (grant.turn_ != turn.number() || grant.session_ != turn.header().id)
+      throw ApprovalError(ErrorCode::approval_outside_turn,
+                          "this grant was given in another turn, and ended with that; ask again");
+    if (!action.same_executable())
+      throw ApprovalError(ErrorCode::action_changed, "the program " + action.command().program() +
+                                                         " is not the one that was approved any more; ask again");
+  }
+  template <Mode M>
+  [[nodiscard]] static Policy<M> policy(const AllowedOnce& grant) {
+    return grant.policy<M>();
+  }
+};
+
+}  // namespace detail
+
 /// As Harness::run, in a turn of a session: `exec/confined` is recorded before the command starts, `exec/settled` when
 /// it has ended. `execute(harness, confined, options)` runs it another way. Throws what Harness::run throws,
 /// PolicyInvalidError when the command could write the session's own log, and LogError when something can't be
@@ -197,30 +242,56 @@ void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, con
 template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
 [[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
                                process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
-  ConfinedArgv<M> confined = harness.confine(policy, command);
-  if (const std::string log = detail::file_of(turn); !log.empty()) detail::refuse_own_log(confined, log);
-  const std::uint64_t exec = turn.record(ExecConfined{mask(command.elements()), M{}, policy.workspace_root(),
-                                                      confined.backend(), confined.enforcement().missing()});
-  return detail::run_and_settle(turn, exec, [&] { return execute(harness, std::move(confined), std::move(options)); });
+  std::string digest = Action::digest_of_command(command, policy.scope(), options);
+  return detail::run_confined(turn, harness, policy, command, std::move(options), mask, execute, {}, std::move(digest));
 }
 
 /// The same with no confinement. `allowed_by` says what allowed it: see `full_access_reason`.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
 [[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
                                process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
-  const std::uint64_t exec = turn.record(
-      ExecUnconfined{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by)});
-  return detail::run_and_settle(turn, exec, [&] { return execute(harness, std::move(command), std::move(options)); });
+  std::string digest = Action::digest_of_command(command.command(), command.scope(), options);
+  return detail::run_unconfined(turn, harness, std::move(command), std::move(options), mask, execute,
+                                std::move(allowed_by), std::move(digest));
+}
+
+/// Does what a grant says, under the mode that it says, and uses it up: that action, in the turn that it was asked for
+/// in, once. The record names the grant. Throws as the others, and ApprovalError: APPROVAL_USED when the grant was
+/// used, APPROVAL_OUTSIDE_TURN when it is of another turn, ACTION_CHANGED when its program is not the one that was
+/// approved. Nothing has run then.
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
+                               Execute execute = {}) {
+  detail::UseGrant::require(grant, turn);
+  const Action& action = grant.action();
+  const std::string allowed_by = "grant " + grant.id();
+  return action.mode().visit([&]<Mode M>(M) {
+    Policy<M> policy = detail::UseGrant::policy<M>(grant);
+    RunResult result = [&] {
+      if constexpr (ConfinedMode<M>)
+        return detail::run_confined(turn, harness, policy, action.command(), action.options(), mask, execute,
+                                    allowed_by, action.command_digest());
+      else
+        return detail::run_unconfined(turn, harness, UnconfinedArgv(policy, action.command()), action.options(), mask,
+                                      execute, allowed_by, action.command_digest());
+    }();
+    if (result.mode != SandboxMode(M{}))
+      throw ApprovalError(ErrorCode::action_changed, "the command ran under " + std::string(result.mode.name()) +
+                                                         ", and " + std::string(M::name) +
+                                                         " was granted; `execute` has to run what it is given");
+    return result;
+  });
 }
 
 /// Where full access comes from, in words for ExecUnconfined: the explicit mode of this call, the session's preset or
 /// its last switch, or the deployment.
-template <SessionLog Log>
-[[nodiscard]] std::string full_access_reason(const Session<Log>& session, bool explicit_mode) {
+template <class SessionOrTurn>
+[[nodiscard]] std::string full_access_reason(const SessionOrTurn& session, bool explicit_mode) {
   if (explicit_mode) return "explicit mode";
   const std::string preset = session.preset();
-  if (preset != custom_preset && session.state().selected_preset() == preset) return "preset " + preset;
-  return session.state().mode() ? "session mode" : "deployment default";
+  const SessionState state = session.state();
+  if (preset != custom_preset && state.selected_preset() == preset) return "preset " + preset;
+  return state.mode() ? "session mode" : "deployment default";
 }
 
 }  // namespace cordon

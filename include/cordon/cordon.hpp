@@ -3,7 +3,20 @@
 
 // Everything but cordon/format.hpp, which brings fmt.
 
+#include <cordon/approval/action.hpp>
 #include <cordon/approval/answerer_chain.hpp>
+#include <cordon/approval/answerers/any.hpp>
+#include <cordon/approval/answerers/callback.hpp>
+#include <cordon/approval/answerers/command.hpp>
+#include <cordon/approval/answerers/deadline.hpp>
+#include <cordon/approval/answerers/deferred.hpp>
+#include <cordon/approval/answerers/scripted.hpp>
+#include <cordon/approval/argv_prefix.hpp>
+#include <cordon/approval/commands.hpp>
+#include <cordon/approval/decision.hpp>
+#include <cordon/approval/outcome.hpp>
+#include <cordon/approval/request.hpp>
+#include <cordon/approval/service.hpp>
 #include <cordon/approval_policy.hpp>
 #include <cordon/argv.hpp>
 #include <cordon/audit.hpp>
@@ -27,9 +40,11 @@
 #include <cordon/effect.hpp>
 #include <cordon/enforcement.hpp>
 #include <cordon/error.hpp>
+#include <cordon/escalation.hpp>
 #include <cordon/harness.hpp>
 #include <cordon/jobs.hpp>
 #include <cordon/mode.hpp>
+#include <cordon/model_text.hpp>
 #include <cordon/partial_rule.hpp>
 #include <cordon/policy.hpp>
 #include <cordon/policy/resolver.hpp>

@@ -12,17 +12,24 @@ namespace cordon {
 
 /// Why cordon refused or failed. The set is closed and the names are stable: programs may switch on them.
 enum class ErrorCode : std::uint8_t {
-  argv_invalid,         ///< the argv itself cannot name a program
-  policy_invalid,       ///< the mode, a root or a protected path cannot be honoured
-  sandbox_unavailable,  ///< no backend could confine the command; it did not run
-  enforcement_partial,  ///< a backend could confine it, but not against everything that the mode promises
-  spawn_failed,         ///< the operating system refused to start or follow a process; it did not run confined
-  session_invalid,      ///< what was asked of a session does not fit its state; nothing was recorded
-  log_corrupt,          ///< a session log is damaged, or was written by nobody who may
-  log_unsupported,      ///< a session log holds what only another version of cordon understands
-  log_locked,           ///< another process writes this session log
-  log_exists,           ///< there is a file already where a new session log was to be
-  log_failed,           ///< the operating system refused to read or write a session log; the event is not recorded
+  argv_invalid,           ///< the argv itself cannot name a program
+  policy_invalid,         ///< the mode, a root or a protected path cannot be honoured
+  sandbox_unavailable,    ///< no backend could confine the command; it did not run
+  enforcement_partial,    ///< a backend could confine it, but not against everything that the mode promises
+  spawn_failed,           ///< the operating system refused to start or follow a process; it did not run confined
+  session_invalid,        ///< what was asked of a session does not fit its state; nothing was recorded
+  log_corrupt,            ///< a session log is damaged, or was written by nobody who may
+  log_unsupported,        ///< a session log holds what only another version of cordon understands
+  log_locked,             ///< another process writes this session log
+  log_exists,             ///< there is a file already where a new session log was to be
+  approval_outside_turn,  ///< an approval was asked for, or used, outside the turn that it belongs to
+  approval_rejected,      ///< whoever decides said no; nothing ran
+  approval_cancelled,     ///< the question was taken back before it was decided; nothing ran
+  approval_unavailable,   ///< nobody could decide; nothing ran
+  approval_used,          ///< a grant was used that had been used already; nothing ran
+  action_changed,         ///< the program is not the one that was approved; nothing ran
+  escalation_invalid,     ///< what was said with a request for a wider mode does not suffice; nobody was asked
+  log_failed,             ///< the operating system refused to read or write a session log; the event is not recorded
 };
 
 [[nodiscard]] constexpr std::string_view name(ErrorCode code) noexcept {
@@ -49,6 +56,20 @@ enum class ErrorCode : std::uint8_t {
       return "LOG_EXISTS";
     case ErrorCode::log_failed:
       return "LOG_FAILED";
+    case ErrorCode::approval_outside_turn:
+      return "APPROVAL_OUTSIDE_TURN";
+    case ErrorCode::approval_rejected:
+      return "APPROVAL_REJECTED";
+    case ErrorCode::approval_cancelled:
+      return "APPROVAL_CANCELLED";
+    case ErrorCode::approval_unavailable:
+      return "APPROVAL_UNAVAILABLE";
+    case ErrorCode::approval_used:
+      return "APPROVAL_USED";
+    case ErrorCode::action_changed:
+      return "ACTION_CHANGED";
+    case ErrorCode::escalation_invalid:
+      return "ESCALATION_INVALID";
   }
   return "UNKNOWN";
 }
@@ -118,6 +139,13 @@ class SpawnError : public Error {
 class SessionInvalidError : public Error {
  public:
   explicit SessionInvalidError(const std::string& message) : Error(ErrorCode::session_invalid, message) {}
+};
+
+/// The second gate, or what leads to it, did not let an action through. One type for all: nothing has run, and `code`
+/// says why.
+class ApprovalError : public Error {
+ public:
+  ApprovalError(ErrorCode code, const std::string& message) : Error(code, message) {}
 };
 
 /// A session log that can't be read, written or begun. One type for all, since a program does the same about each: it

@@ -12,6 +12,7 @@
 //       [&](const auto& p) { return harness.run(p, argv); });
 
 #include <cordon/approval/answerer_chain.hpp>
+#include <cordon/approval/service.hpp>
 #include <cordon/backend/backend.hpp>
 #include <cordon/backend/refuse.hpp>
 #include <cordon/partial_rule.hpp>
@@ -48,12 +49,15 @@ class Harness {
       "choose another backend, or cordon::RefusePartialUnlessReadOnly");
 
   Harness() = default;
-  explicit Harness(B backend, Chain answerers = {})
-      : backend_(std::make_shared<B>(std::move(backend))), answerers_(std::move(answerers)) {}
+  explicit Harness(B backend, Chain answerers = {}, ApprovalOptions options = {})
+      : backend_(std::make_shared<B>(std::move(backend))), approvals_(std::move(answerers), std::move(options)) {}
   Harness(Harness&&) noexcept = default;
   Harness& operator=(Harness&&) noexcept = default;
 
   [[nodiscard]] B& backend() noexcept { return *backend_; }
+
+  /// The second gate: see ApprovalService and run_escalated.
+  [[nodiscard]] ApprovalService<Chain>& approvals() noexcept { return approvals_; }
 
   /// What a request comes to. Throws PolicyInvalidError; touches nothing.
   [[nodiscard]] ExecutionPolicy resolve(const PolicyRequest& request) const { return PolicyResolver::resolve(request); }
@@ -131,7 +135,8 @@ class Harness {
            !std::is_same_v<Raw, Policy<WorkspaceWrite>>) void run(const Raw&, const Rest&...) {
     static_assert(detail::always_false<Raw>,
                   "cordon: run takes a Policy<ReadOnly> or Policy<WorkspaceWrite> with an Argv, a ConfinedArgv, or an "
-                  "UnconfinedArgv; get there by visiting the ExecutionPolicy that resolve returned");
+                  "UnconfinedArgv; get there by visiting the ExecutionPolicy that resolve returned. A grant is run by "
+                  "cordon::run_in(turn, harness, std::move(grant))");
   }
 
  private:
@@ -172,7 +177,7 @@ class Harness {
   }
 
   std::shared_ptr<B> backend_ = std::make_shared<B>();
-  [[no_unique_address]] Chain answerers_;
+  ApprovalService<Chain> approvals_{};
 };
 
 }  // namespace cordon

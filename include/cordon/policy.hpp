@@ -29,8 +29,8 @@ struct PolicyScope {
 
 /// A mode together with the scope it applies to: what a confined command may do, decided once and immutable.
 ///
-/// Only PolicyResolver mints one. A Policy<DangerFullAccess> is therefore reached only through the ExecutionPolicy
-/// that a resolver returned.
+/// Only PolicyResolver mints one, and a grant that is used up. A Policy<DangerFullAccess> is therefore reached only
+/// through the ExecutionPolicy that a resolver returned, or through what somebody allowed.
 template <Mode M>
 class Policy {
  public:
@@ -52,6 +52,7 @@ class Policy {
 
  private:
   friend class PolicyResolver;
+  friend class AllowedOnce;
   explicit Policy(PolicyScope scope) : scope_(std::move(scope)) {}
   PolicyScope scope_;
 };

@@ -78,22 +78,16 @@ class Action {
   /// here and now.
   Action(Argv command, SandboxMode mode, PolicyScope scope, process::RunOptions options)
       : command_(std::move(command)), mode_(mode), scope_(std::move(scope)), options_(std::move(options)) {
-    const std::string spelled = options_.working_directory.empty() ? scope_.workspace_root : options_.working_directory;
-    if (os::canonical_path(spelled, options_.working_directory) < 0) options_.working_directory = spelled;
+    options_.working_directory = directory_of(scope_, options_);
     executable_ = ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory);
     environment_ = EnvironmentDelta::between(process::ambient_environment(), options_.environment);
-    detail::Sha256 hash;
-    add(hash, command_.elements());
-    add(hash, {executable_.path, std::to_string(executable_.file.device), std::to_string(executable_.file.inode),
-               std::to_string(executable_.file.born), std::to_string(executable_.size),
-               std::to_string(executable_.changed), options_.working_directory, scope_.workspace_root});
-    std::vector<std::string> environment = options_.environment;
-    std::sort(environment.begin(), environment.end());
-    add(hash, environment);
-    command_digest_ = hash.finish();
+    command_digest_ = digest_of(command_, executable_, options_.working_directory, scope_);
     detail::Sha256 whole;
     add(whole, {command_digest_, std::string(mode_.name()), options_.input.content().value_or(std::string()),
                 std::to_string(options_.input.piped())});
+    std::vector<std::string> environment = options_.environment;
+    std::sort(environment.begin(), environment.end());
+    add(whole, environment);
     add(whole, scope_.extra_roots);
     add(whole, scope_.protected_paths);
     std::vector<std::string> limits;
@@ -115,8 +109,16 @@ class Action {
 
   /// SHA-256 of all of it, in hexadecimal digits.
   [[nodiscard]] const std::string& digest() const noexcept { return digest_; }
-  /// The same of argv, program, directory, workspace and environment only: what is the same action in another mode.
+  /// The same of argv, program, directory and workspace only: what is the same command in another mode.
   [[nodiscard]] const std::string& command_digest() const noexcept { return command_digest_; }
+
+  /// The command digest that an action would have, for what runs without one.
+  [[nodiscard]] static std::string digest_of_command(const Argv& command, const PolicyScope& scope,
+                                                     const process::RunOptions& options) {
+    const std::string directory = directory_of(scope, options);
+    return digest_of(command, ExecutableIdentity::of(command.program(), options.environment, directory), directory,
+                     scope);
+  }
 
   /// Whether the program is still the one that was looked at. Between this and the execution it can still be exchanged.
   [[nodiscard]] bool same_executable() const {
@@ -124,6 +126,22 @@ class Action {
   }
 
  private:
+  [[nodiscard]] static std::string directory_of(const PolicyScope& scope, const process::RunOptions& options) {
+    const std::string& spelled = options.working_directory.empty() ? scope.workspace_root : options.working_directory;
+    std::string found;
+    return os::canonical_path(spelled, found) < 0 ? spelled : found;
+  }
+
+  [[nodiscard]] static std::string digest_of(const Argv& command, const ExecutableIdentity& executable,
+                                             const std::string& directory, const PolicyScope& scope) {
+    detail::Sha256 hash;
+    add(hash, command.elements());
+    add(hash, {executable.path, std::to_string(executable.file.device), std::to_string(executable.file.inode),
+               std::to_string(executable.file.born), std::to_string(executable.size),
+               std::to_string(executable.changed), directory, scope.workspace_root});
+    return hash.finish();
+  }
+
   static void add(detail::Sha256& hash, const std::vector<std::string>& texts) {
     // Each with its length, so that no two lists read the same.
     hash.update(std::to_string(texts.size()) + ";");

@@ -13,6 +13,13 @@ namespace cordon {
   return std::nullopt;
 }
 
+[[nodiscard]] inline bool prefixes_cover(const std::vector<ArgvPrefix>& prefixes,
+                                         const std::vector<std::string>& argv) {
+  for (const ArgvPrefix& prefix : prefixes)
+    if (prefix.begins(argv)) return true;
+  return false;
+}
+
 [[nodiscard]] inline std::vector<ArgvPrefix> rules_to_remember(const Action&) {
   return {};
 }

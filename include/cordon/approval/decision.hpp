@@ -46,6 +46,8 @@ class [[nodiscard]] Decision {
   [[nodiscard]] const std::string& answered_by() const noexcept { return answered_by_; }
   [[nodiscard]] const std::vector<ArgvPrefix>& remember() const noexcept { return remember_; }
 
+  [[nodiscard]] bool is_from_nobody() const noexcept { return signed_ && answered_by_.empty(); }
+
   /// Signs it, unless somebody has.
   void sign(std::string_view answerer) {
     if (!std::exchange(signed_, true)) answered_by_ = answerer;

@@ -3,6 +3,7 @@
 
 #include <cordon/approval/action.hpp>
 #include <cordon/os/linux/fd.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace cordon {
 
 /// One question: may this action happen? Its id is a nonce of 128 bits, made here and used for nothing else, so that an
 /// answer to one question is none to another. Move-only: asking takes it.
-class ApprovalRequest {
+class ApprovalRequest : public std::enable_shared_from_this<ApprovalRequest> {
  public:
   /// `tool` is what the model called, `call_id` its number of that call, `reason` what a human is told about why. All
   /// of these may come from a model: show them neutralised (see display.hpp), never as they are.

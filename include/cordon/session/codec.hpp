@@ -204,11 +204,21 @@ inline void write_data(JsonObjectWriter& data, const ApprovalAsked& event) {
   if (event.mode) data.text("mode", event.mode->name());
   if (!event.argv.empty()) data.texts("argv", event.argv);
   data.some_text("workspace_root", event.workspace_root);
+  data.some_text("working_directory", event.working_directory);
+  data.some_text("digest", event.digest);
 }
 inline void write_data(JsonObjectWriter& data, const ApprovalDecided& event) {
   data.text("id", event.id);
   data.text("outcome", name(event.outcome));
   data.some_text("answered_by", event.answered_by);
+}
+inline void write_data(JsonObjectWriter& data, const ApprovalRemembered& event) {
+  data.text("id", event.id);
+  data.texts("words", event.words);
+  if (event.exact) data.member("exact") += "true";
+  data.text("mode", event.mode.name());
+  data.text("workspace_root", event.workspace_root);
+  data.text("working_directory", event.working_directory);
 }
 inline void write_data(JsonObjectWriter& data, const TurnStarted& event) {
   data.integer("turn", event.turn);
@@ -227,11 +237,14 @@ inline void write_data(JsonObjectWriter& data, const ExecConfined& event) {
   std::vector<std::string> missing;
   event.missing.for_each([&](FileEffect effect) { missing.emplace_back(name(effect)); });
   data.texts("missing", missing);
+  data.some_text("allowed_by", event.allowed_by);
+  data.some_text("digest", event.digest);
 }
 inline void write_data(JsonObjectWriter& data, const ExecUnconfined& event) {
   data.texts("argv", event.argv);
   data.text("workspace_root", event.workspace_root);
   data.text("allowed_by", event.allowed_by);
+  data.some_text("digest", event.digest);
 }
 inline void write_data(JsonObjectWriter& data, const ExecSettled& event) {
   data.integer("exec", event.exec);
@@ -272,14 +285,25 @@ inline PresetSelected read_data(JsonMembers& data, As<PresetSelected>) {
   return {data.text("preset"), data.count("switches")};
 }
 inline ApprovalAsked read_data(JsonMembers& data, As<ApprovalAsked>) {
-  return {data.text("id"),        data.text("tool"),       data.some_text("call_id"),       data.some_text("reason"),
-          data.some_mode("mode"), data.some_texts("argv"), data.some_text("workspace_root")};
+  return {data.text("id"),
+          data.text("tool"),
+          data.some_text("call_id"),
+          data.some_text("reason"),
+          data.some_mode("mode"),
+          data.some_texts("argv"),
+          data.some_text("workspace_root"),
+          data.some_text("working_directory"),
+          data.some_text("digest")};
 }
 inline ApprovalDecided read_data(JsonMembers& data, As<ApprovalDecided>) {
   return {data.text("id"),
           data.one_of("outcome", {ApprovalResult::allowed_once, ApprovalResult::rejected, ApprovalResult::cancelled,
                                   ApprovalResult::unavailable}),
           data.some_text("answered_by")};
+}
+inline ApprovalRemembered read_data(JsonMembers& data, As<ApprovalRemembered>) {
+  return {data.text("id"),   data.some_texts("words"),    data.some_flag("exact"),
+          data.mode("mode"), data.text("workspace_root"), data.text("working_directory")};
 }
 inline TurnStarted read_data(JsonMembers& data, As<TurnStarted>) {
   return {data.count("turn"), data.some_flag("detached")};
@@ -294,10 +318,12 @@ inline ExecConfined read_data(JsonMembers& data, As<ExecConfined>) {
     event.missing = event.missing | EffectSet{read_effect(effect)};
   if (level != (event.missing.empty() ? "full" : "partial"))
     throw CodecError("the enforcement does not fit to what is missing");
+  event.allowed_by = data.some_text("allowed_by");
+  event.digest = data.some_text("digest");
   return event;
 }
 inline ExecUnconfined read_data(JsonMembers& data, As<ExecUnconfined>) {
-  return {data.some_texts("argv"), data.text("workspace_root"), data.text("allowed_by")};
+  return {data.some_texts("argv"), data.text("workspace_root"), data.text("allowed_by"), data.some_text("digest")};
 }
 inline ExecSettled read_data(JsonMembers& data, As<ExecSettled>) {
   ExecSettled event{data.count("exec"), data.text("outcome"), data.some_integer("exit_code"),
@@ -347,6 +373,9 @@ inline void write_record(std::string& out, const Record& record) {
     std::visit(
         [&](const auto& event) {
           line.text("type", event.type);
+          // A version that does not know it asks again.
+          if constexpr (std::is_same_v<std::decay_t<decltype(event)>, ApprovalRemembered>)
+            line.member("ignorable") += "true";
           JsonObjectWriter data(line.member("data"));
           write_data(data, event);
         },

@@ -52,6 +52,8 @@ struct ApprovalAsked {
   std::optional<SandboxMode> mode = {};  ///< that it is to run under
   std::vector<std::string> argv = {};
   std::string workspace_root = {};
+  std::string working_directory = {};
+  std::string digest = {};  ///< of the whole action, see Action::digest
   friend bool operator==(const ApprovalAsked&, const ApprovalAsked&) = default;
 };
 
@@ -78,6 +80,19 @@ struct ApprovalDecided {
   ApprovalResult outcome = ApprovalResult::unavailable;
   std::string answered_by = {};  ///< empty: nobody
   friend bool operator==(const ApprovalDecided&, const ApprovalDecided&) = default;
+};
+
+/// Whoever allowed an action does not want to be asked again in this session about those that this begins. Never a
+/// grant: each use is decided, and recorded, by itself.
+struct ApprovalRemembered {
+  static constexpr std::string_view type = "approval/rule";
+  std::string id;                  ///< of the question that it was said about
+  std::vector<std::string> words;  ///< that a command begins with
+  bool exact = false;              ///< nothing may follow them
+  SandboxMode mode;                ///< it holds for actions under this mode, in this root, from this directory
+  std::string workspace_root;
+  std::string working_directory;
+  friend bool operator==(const ApprovalRemembered&, const ApprovalRemembered&) = default;
 };
 
 struct TurnStarted {
@@ -109,7 +124,9 @@ struct ExecConfined {
   SandboxMode mode;
   std::string workspace_root;
   std::string backend;
-  EffectSet missing = {};  ///< promised by the mode and not governed: empty means full enforcement
+  EffectSet missing = {};       ///< promised by the mode and not governed: empty means full enforcement
+  std::string allowed_by = {};  ///< the grant that says so; empty: the session's own mode
+  std::string digest = {};      ///< of the command, see Action::command_digest
   friend bool operator==(const ExecConfined&, const ExecConfined&) = default;
 };
 
@@ -118,7 +135,8 @@ struct ExecUnconfined {
   static constexpr std::string_view type = "exec/unconfined";
   std::vector<std::string> argv;
   std::string workspace_root;
-  std::string allowed_by;  ///< the preset, the mode switch, the explicit mode or the grant that says so
+  std::string allowed_by;   ///< the preset, the mode switch, the explicit mode or the grant that says so
+  std::string digest = {};  ///< of the command, see Action::command_digest
   friend bool operator==(const ExecUnconfined&, const ExecUnconfined&) = default;
 };
 
@@ -147,8 +165,9 @@ struct IgnoredEvent {
   friend bool operator==(const IgnoredEvent&, const IgnoredEvent&) = default;
 };
 
-using Event = std::variant<ModeSwitched, ApprovalPolicySwitched, PresetSelected, ApprovalAsked, ApprovalDecided,
-                           TurnStarted, TurnEnded, ExecConfined, ExecUnconfined, ExecSettled, IgnoredEvent>;
+using Event =
+    std::variant<ModeSwitched, ApprovalPolicySwitched, PresetSelected, ApprovalAsked, ApprovalDecided,
+                 ApprovalRemembered, TurnStarted, TurnEnded, ExecConfined, ExecUnconfined, ExecSettled, IgnoredEvent>;
 
 [[nodiscard]] inline std::string_view type_of(const Event& event) noexcept {
   return std::visit([](const auto& e) -> std::string_view { return e.type; }, event);

@@ -50,11 +50,16 @@ class SessionState {
   /// The executions of this turn without a result, oldest first.
   [[nodiscard]] const std::vector<std::uint64_t>& unsettled() const noexcept { return unsettled_; }
 
+  /// What nobody is to be asked about again, oldest first.
+  [[nodiscard]] const std::vector<ApprovalRemembered>& remembered() const noexcept { return remembered_; }
+
   friend bool operator==(const SessionState&, const SessionState&) = default;
 
   /// Questions, and executions, that may be open at one time: what bounds the memory of a state, and the time of an
   /// event.
   static constexpr std::size_t most_open = 1024;
+  /// Rules that a session may remember.
+  static constexpr std::size_t most_remembered = 256;
 
  private:
   std::string_view take(const ModeSwitched& event) {
@@ -84,6 +89,13 @@ class SessionState {
     const auto asked = std::find(unanswered_.begin(), unanswered_.end(), event.id);
     if (asked == unanswered_.end()) return "a decision has no open question";
     unanswered_.erase(asked);
+    return {};
+  }
+  std::string_view take(const ApprovalRemembered& event) {
+    if (!open_turn_) return "a rule was remembered outside a turn";
+    if (event.words.empty() || event.words.front().empty()) return "a rule was remembered that begins every command";
+    if (remembered_.size() == most_remembered) return "too many rules were remembered";
+    remembered_.push_back(event);
     return {};
   }
   std::string_view take(const TurnStarted& event) {
@@ -127,6 +139,7 @@ class SessionState {
   std::uint64_t turns_ = 0;
   std::vector<std::string> unanswered_;
   std::vector<std::uint64_t> unsettled_;
+  std::vector<ApprovalRemembered> remembered_;
 };
 
 }  // namespace cordon

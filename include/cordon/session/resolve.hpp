@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/policy/resolver.hpp>
 #include <cordon/session/session.hpp>
@@ -86,8 +87,12 @@ namespace detail {
   return {std::move(policy), source};
 }
 
-template <SessionLog Log>
-[[nodiscard]] ResolvedPolicy resolve(const Session<Log>& session, PolicyRequest roots = {},
+/// The same for a Session, or for a Turn of one.
+template <class SessionOrTurn>
+requires requires(const SessionOrTurn& session) {
+  { session.effective_mode() } -> std::same_as<SandboxMode>;
+}
+[[nodiscard]] ResolvedPolicy resolve(const SessionOrTurn& session, PolicyRequest roots = {},
                                      std::optional<ExplicitMode> explicit_mode = {}) {
   SessionState state = session.state();
   // A narrower mode that is not recorded yet counts already.

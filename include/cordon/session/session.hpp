@@ -27,6 +27,9 @@ class Session;
 
 namespace detail {
 
+template <class Log>
+class Question;
+
 /// What a session and its turns share.
 template <SessionLog Log>
 class SessionCore {
@@ -88,6 +91,23 @@ class SessionCore {
     return first;
   }
 
+  /// Appends what `choose` makes of the state and of the approval policy, while neither can change; it is also told
+  /// whether this is still the turn that is open.
+  template <class Choose>
+  void append_chosen(std::uint64_t number, Choose&& choose) {
+    const std::scoped_lock lock(mutex_);
+    const auto& open = log_.state().open_turn();
+    const std::vector<Event> events = choose(log_.state(), approval(), open && open->turn == number);
+    if (!events.empty()) log_.append(events);
+  }
+
+  /// The name of a preset, or `custom`.
+  [[nodiscard]] std::string preset() {
+    return with_log([&](Log& log) {
+      return std::string(presets_.name_of(knobs_of(log.state(), defaults_), log.state().selected_preset()));
+    });
+  }
+
   [[nodiscard]] const PresetTable& presets() const noexcept { return presets_; }
   [[nodiscard]] const SessionDefaults& defaults() const noexcept { return defaults_; }
 
@@ -143,9 +163,24 @@ class Turn {
     return core().append_in_turn(number_, events);
   }
 
-  /// What the session has in effect now.
+  /// What the session is, and has in effect now.
+  [[nodiscard]] SessionHeader header() const {
+    return with_log([](const Log& log) { return log.header(); });
+  }
+  [[nodiscard]] SessionState state() const {
+    return with_log([](const Log& log) { return log.state(); });
+  }
+  [[nodiscard]] const SessionDefaults& defaults() const { return core().defaults(); }
   [[nodiscard]] SandboxMode effective_mode() const { return core().mode(); }
   [[nodiscard]] ApprovalPolicy approval_policy() const { return core().approval(); }
+  [[nodiscard]] std::string preset() const { return core().preset(); }
+
+  /// Calls with each Record of the session, in order, while nothing is appended. Nothing of the session may be called
+  /// from there.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    core().with_log([&](Log& log) { log.for_each(visit); });
+  }
 
   /// Calls with the log, for what only its type can tell. Not to be called from there, nor anything of its session.
   template <class Use>
@@ -158,6 +193,8 @@ class Turn {
 
  private:
   friend class Session<Log>;
+  template <class>
+  friend class detail::Question;
   Turn(std::shared_ptr<detail::SessionCore<Log>> core, std::uint64_t number, bool detached)
       : core_(std::move(core)), number_(number), detached_(detached) {}
 
@@ -208,12 +245,7 @@ class Session {
   [[nodiscard]] ApprovalPolicy approval_policy() const noexcept { return core_->approval(); }
 
   /// The name of a preset, or `custom`.
-  [[nodiscard]] std::string preset() const {
-    return core_->with_log([&](Log& log) {
-      return std::string(
-          core_->presets().name_of(knobs_of(log.state(), core_->defaults()), log.state().selected_preset()));
-    });
-  }
+  [[nodiscard]] std::string preset() const { return core_->preset(); }
 
   [[nodiscard]] SessionState state() const {
     return core_->with_log([](Log& log) { return log.state(); });
