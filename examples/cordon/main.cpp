@@ -18,14 +18,6 @@
 
 namespace {
 
-/// Options of the contract that are not built yet: naming one is an error that says so, never silently ignored.
-void add_options_to_come(CLI::App& app, const std::vector<std::string>& options, std::vector<std::string>& seen) {
-  for (const std::string& option : options)
-    app.add_option_function<std::vector<std::string>>(
-           option, [&seen, option](const std::vector<std::string>&) { seen.push_back(option); }, "not built yet")
-        ->expected(0, 1);
-}
-
 /// A standard stream that the caller closed must not become the number of the next file that is opened.
 void fill_standard_streams() {
   while (true) {
@@ -50,7 +42,6 @@ int main_or_throw(int argc, char** argv) {
   app.set_version_flag("--version", std::to_string(CORDON_VERSION_MAJOR) + "." + std::to_string(CORDON_VERSION_MINOR) +
                                         "." + std::to_string(CORDON_VERSION_PATCH));
   app.require_subcommand(1);
-  std::vector<std::string> not_built;
 
   CLI::App& run_command =
       *app.add_subcommand("run", "Run PROGRAM under a mode: cordon run [options] -- PROGRAM [ARG...]");
@@ -95,8 +86,16 @@ int main_or_throw(int argc, char** argv) {
   run_command.add_option("--json", run.json, "write the facts here; - is stdout, with --capture");
   run_command.add_option("--session", run.session, "record the run in this session log, made when it is absent");
   run_command.add_option("--approval", run.approval, "ask or never, for the session from now on");
-  add_options_to_come(
-      run_command, {"--escalate", "--justify", "--approve-with", "--approve-timeout", "--rules", "--ask"}, not_built);
+  run_command.add_option("--escalate", run.escalate,
+                         "run this very command once under this wider mode, when somebody allows it");
+  run_command.add_option("--justify", run.justify, "why it needs that, for whoever decides");
+  run_command.add_option("--rules", run.rules, "a file of rules that decide first");
+  run_command.add_option(
+      "--approve-with", run.approve_with,
+      "a program that decides: the request is a line of JSON on its stdin, its answer one on stdout");
+  run_command.add_option("--approve-timeout", run.approve_timeout, "seconds that this program may take");
+  run_command.add_flag("--ask", run.ask, "ask on the terminal, after those");
+  run_command.add_option("--ceiling", run.ceiling, "the widest mode that anybody may allow")->capture_default_str();
 
   std::string probe_workspace;
   bool probe_json = false;
@@ -171,7 +170,6 @@ int main_or_throw(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return tool::complain("USAGE", std::string(error.what()) + "; see cordon --help");
   }
-  if (!not_built.empty()) return tool::complain("NOT_BUILT", not_built.front() + " is not built yet; leave it out");
   if (classify_command.parsed()) return tool::classify(classify);
   if (probe_command.parsed()) return tool::probe(probe_workspace, probe_json);
   if (resolve_command.parsed()) return tool::resolve(resolve);

@@ -265,20 +265,40 @@ RunLog open_log(const RunArguments& arguments) {
   return RunLog(std::move(log));
 }
 
-/// What a run is recorded with.
+/// Who decides, in this order.
+using Answerers = cordon::AnswererChain<cordon::Maybe<cordon::PrefixRules>, cordon::Maybe<cordon::CommandAnswerer>,
+                                        cordon::Maybe<cordon::TerminalPrompt>>;
+
+/// The second gate, as the command line gave it.
+struct Escalating {
+  std::optional<cordon::SandboxMode> mode;
+  std::string justification;
+  Answerers answerers;
+  cordon::ApprovalOptions options;
+};
+
+/// What a run is recorded with, and what it may become.
 struct Recorder {
   cordon::Turn<RunLog> turn;
   std::string full_access_reason;
+  Escalating escalating;
 };
 
 template <class Rule, class Backend>
 cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::ExecutionPolicy& policy,
                            const cordon::Argv& command, cordon::process::RunOptions options, bool follows_screen) {
-  cordon::Harness<Backend, cordon::AnswererChain<>, Rule> harness(std::move(backend));
+  cordon::Harness<Backend, Answerers, Rule> harness(std::move(backend), std::move(recorder.escalating.answerers),
+                                                    std::move(recorder.escalating.options));
   const auto execute = [&](auto& by, auto what, cordon::process::RunOptions how) {
     return follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
                           : by.run(std::move(what), std::move(how));
   };
+  if (const auto& mode = recorder.escalating.mode)
+    return ask_and_run(
+        recorder.turn, harness,
+        cordon::ApprovalRequest("run", cordon::Action(command, *mode, policy.scope(), std::move(options)),
+                                recorder.escalating.justification),
+        cordon::MaskSecrets{}, execute);
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
         return run_in(recorder.turn, harness, cordon::UnconfinedArgv(full_access, command), recorder.full_access_reason,
@@ -387,6 +407,49 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
   return std::holds_alternative<cordon::process::Cancelled>(result.ending) ? 128 + cancelled_by : 124;
 }
 
+std::string content_of(const std::string& option, const std::string& path) {
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  const os::Fd file(os::open_file<os::Kernel>(path.c_str(), O_RDONLY));
+  os::FileFacts facts;
+  if (!file || os::stat_open(file.get(), facts) < 0 || !facts.regular())
+    throw Failure("USAGE", option + " " + path + " can't be read, or is no regular file; name one that is");
+  std::string content = os::read_rest<os::Kernel>(file.get(), most);
+  if (content.size() == most)
+    throw Failure("USAGE", option + " " + path + " is larger than a megabyte; make it shorter");
+  return content;
+}
+
+/// Throws when what was said about it can't be meant.
+Escalating escalating_of(const RunArguments& arguments) {
+  using cordon::ErrorCode;
+  Escalating escalating;
+  escalating.options.ceiling = cordon::SandboxMode::parse(arguments.ceiling);
+  escalating.options.mask = cordon::MaskSecrets{};
+  if (arguments.escalate) escalating.mode = cordon::SandboxMode::parse(*arguments.escalate);
+  if (arguments.escalate && !arguments.justify)
+    throw cordon::ApprovalError(ErrorCode::escalation_invalid,
+                                "--escalate needs --justify; say why the command needs it");
+  if (arguments.justify && !arguments.escalate)
+    throw cordon::ApprovalError(ErrorCode::escalation_invalid,
+                                "--justify needs --escalate; name the mode that it is about, or leave it out");
+  if (arguments.justify) cordon::require_justification(*arguments.justify);
+  cordon::Maybe<cordon::PrefixRules> rules;
+  cordon::Maybe<cordon::CommandAnswerer> program;
+  cordon::Maybe<cordon::TerminalPrompt> prompt;
+  if (!arguments.rules.empty())
+    rules = cordon::Maybe(cordon::PrefixRules::parse(content_of("--rules", arguments.rules)));
+  if (arguments.approve_timeout && arguments.approve_with.empty())
+    throw Failure("USAGE", "--approve-timeout needs --approve-with; name the program that it is for");
+  if (!arguments.approve_with.empty()) {
+    cordon::CommandAnswererOptions options;
+    if (arguments.approve_timeout) options.time_limit = seconds("--approve-timeout", *arguments.approve_timeout, false);
+    program = cordon::Maybe(cordon::CommandAnswerer(cordon::Argv({arguments.approve_with}), options));
+  }
+  if (arguments.ask) prompt = cordon::Maybe(cordon::TerminalPrompt());
+  escalating.answerers = Answerers(std::move(rules), std::move(program), std::move(prompt));
+  return escalating;
+}
+
 /// The policy of the session, whose own log its commands can't write.
 cordon::ExecutionPolicy resolve_for(Session& session, cordon::PolicyRequest roots,
                                     std::optional<cordon::SandboxMode> explicit_mode) {
@@ -445,6 +508,7 @@ int run(const RunArguments& arguments) {
     const cordon::process::EnvironmentPolicy variables = environment_of(arguments);
     // What is wrong with the command line is said before there is a log.
     check_backend(arguments);
+    Escalating escalating = escalating_of(arguments);
     if (arguments.session) {
       cordon::PolicyScope scope = cordon::PolicyResolver::resolve(roots).scope();
       scope.extra_roots.push_back(scope.workspace_root);
@@ -452,9 +516,22 @@ int run(const RunArguments& arguments) {
     }
     Session session(open_log(arguments));
     if (approval) session.set_approval_policy(*approval);
-    const cordon::ExecutionPolicy policy = resolve_for(session, roots, explicit_mode);
+    cordon::ExecutionPolicy policy = resolve_for(session, roots, explicit_mode);
+    facts["mode"] = policy.mode().name();
+    // What is not wider than what it has anyway needs nobody's leave.
+    if (escalating.mode && !escalating.mode->wider_than(policy.mode())) escalating.mode.reset();
+    if (escalating.mode) {
+      policy = resolve_for(session, roots, escalating.mode);
+      escalating.justification = std::string(escalating.mode->name()) + ": " + *arguments.justify;
+      escalating.options.observer = [&facts](const cordon::Event& event) {
+        if (const auto* decided = std::get_if<cordon::ApprovalDecided>(&event))
+          facts["approval"] = {
+              {"id", decided->id},
+              {"outcome", name(decided->outcome)},
+              {"answered_by", decided->answered_by.empty() ? Json(nullptr) : Json(decided->answered_by)}};
+      };
+    }
     const cordon::SandboxMode mode = policy.mode();
-    facts["mode"] = mode.name();
     facts["workspace_root"] = readable(policy.scope().workspace_root);
     for (const std::string& root : policy.scope().skipped_roots) facts["skipped_roots"].push_back(readable(root));
     cordon::process::ChildEnvironment environment =
@@ -464,7 +541,7 @@ int run(const RunArguments& arguments) {
     options.removed_env = std::move(environment.removed);
     auto held = session.continue_turn();
     Recorder recorder{held ? *std::move(held) : session.begin_turn(),
-                      full_access_reason(session, explicit_mode.has_value())};
+                      full_access_reason(session, explicit_mode.has_value()), std::move(escalating)};
     // What it came to is not undone by a log that has no room for it.
     const auto unrecorded = [&](const cordon::LogError& error) {
       facts["error"] = {{"code", name(error.code())}, {"message", readable(error.what())}};

@@ -37,6 +37,13 @@ struct RunArguments {
   std::string json;
   std::optional<std::string> session;
   std::optional<std::string> approval;
+  std::optional<std::string> escalate;
+  std::optional<std::string> justify;
+  std::string approve_with;
+  std::optional<std::string> approve_timeout;
+  std::string rules;
+  bool ask = false;
+  std::string ceiling = "danger-full-access";
   std::vector<std::string> command;
 };
 

@@ -32,14 +32,17 @@ namespace support {
           ModeSwitched{danger_full_access},
           ApprovalPolicySwitched{ApprovalPolicy::never},
           TurnStarted{1, true},
-          ApprovalAsked{"a1", "shell", "call 1", "to write /etc/x", danger_full_access, argv, "/w"},
+          ApprovalAsked{"a1", "shell", "call 1", "to write /etc/x", danger_full_access, argv, "/w", "/w/d", "d1"},
           ApprovalAsked{"a2", "shell"},
           ApprovalDecided{"a1", ApprovalResult::allowed_once, "terminal"},
           ApprovalDecided{"a2", ApprovalResult::unavailable},
-          ExecConfined{argv, read_only, "/w\xff", "layered", EffectSet{FileEffect::metadata, FileEffect::fifo_write}},
-          ExecUnconfined{argv, "/w", "explicit mode"},
-          ExecSettled{10, "exited", 3, {}, {{FileEffect::write, "/etc/x", "EROFS"}, {FileEffect::create}}},
-          ExecSettled{11, "signalled", {}, 9},
+          ApprovalRemembered{"a1", argv, true, workspace_write, "/w\xff", "/w"},
+          ApprovalRemembered{"a1", {"git", "log"}, false, danger_full_access, "/w", "/w"},
+          ExecConfined{argv, read_only, "/w\xff", "layered", EffectSet{FileEffect::metadata, FileEffect::fifo_write},
+                       "grant a1", "d2"},
+          ExecUnconfined{argv, "/w", "explicit mode", "d3"},
+          ExecSettled{12, "exited", 3, {}, {{FileEffect::write, "/etc/x", "EROFS"}, {FileEffect::create}}},
+          ExecSettled{13, "signalled", {}, 9},
           TurnEnded{1, TurnEnding::completed}};
 }
 

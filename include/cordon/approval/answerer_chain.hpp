@@ -39,7 +39,7 @@ class AnyNext {
 
 namespace detail {
 template <class A>
-concept OptedInAnswerer = std::derived_from<typename A::cordon_concept, AnswererTag> && std::movable<A>;
+concept OptedInAnswerer = std::derived_from<typename A::cordon_concept, AnswererTag> && std::move_constructible<A>;
 
 /// Named for the compiler, which prints it.
 template <class A>
