@@ -200,6 +200,7 @@ TEST_CASE("A link from one side to the other is refused as between two file syst
   CHECK(paths(text) == Paths{"/o/from"});
   CHECK(effect(text) == FileEffect::rename_link);
   CHECK(paths("ln: failed to create hard link '/w/l' => '/w/from': Invalid cross-device link").empty());
+  CHECK(paths("cmake -E rename: '/o/missing' to '/w/missing': Invalid cross-device link").empty());
   CHECK(paths("ln: failed to create hard link '/w/l' => '/proc/version': Invalid cross-device link").empty());
 }
 
@@ -219,7 +220,6 @@ TEST_CASE("Thousands of messages cost thousands of lookups, and no more denials 
 
 TEST_CASE("A message about a path inside a writable root is no denial by the sandbox") {
   CHECK(paths("touch: cannot touch '/w/a': Read-only file system").empty());
-  CHECK(paths("touch: cannot touch 'a': Read-only file system").empty());
   CHECK(paths("touch: cannot touch '" + world().real("/w") + "ider/a': Read-only file system") == Paths{"/wider/a"});
 }
 
@@ -227,6 +227,64 @@ TEST_CASE("A relative path is meant from the command's working directory") {
   DenialContext elsewhere = context();
   elsewhere.working_directory = world().real("/o");
   CHECK(paths("touch: cannot touch 'a': Read-only file system", elsewhere) == Paths{"/o/a"});
+}
+
+TEST_CASE(
+    "A relative name that could be written where the command began means another directory when EROFS is said of it") {
+  const auto denials =
+      denials_in("touch: cannot touch 'a': Read-only file system\nrm: cannot remove 'b': Read-only file system");
+  REQUIRE(denials.size() == 1);
+  CHECK(denials.front().path == "");
+  CHECK(denials.front().grant == "");
+  CHECK(denials.front().error == "EROFS");
+  CHECK(denials.front().evidence == Evidence::inferred);
+  CHECK(paths("bash: line 1: a: Read-only file system") == Paths{""});
+  CHECK(paths("mv: cannot move '/w/a' to 'b': Read-only file system") == Paths{""});
+  CHECK(paths("OSError: [Errno 30] Read-only file system: 'a'") == Paths{""});
+  // Not when it went well, for another error, or where an absolute path may be what is meant.
+  CHECK(paths("touch: cannot touch 'a': Read-only file system", context(0)).empty());
+  CHECK(paths("sh: 1: cannot create a: Permission denied", context<Rules>()).empty());
+  if (cordon::os::effective_uid<cordon::os::Kernel>() != 0)
+    CHECK(paths("mv: cannot move 'a' to '/etc/cordon-locked': Read-only file system").empty());
+  CHECK(paths("touch: cannot touch '/w/a': Read-only file system").empty());
+  CHECK(paths("ln: failed to create hard link 'a' => 'b': Invalid cross-device link").empty());
+}
+
+TEST_CASE("A relative name is looked for where the command's own words say that it goes") {
+  DenialContext in = context(0);
+  in.went_to = {"/nonexistent", "missing", world().real("/o")};
+  CHECK(paths("touch: cannot touch 'a': Read-only file system", in) == Paths{"/o/a"});
+  in.went_to = {"../o"};
+  CHECK(paths("bash: line 1: a: Read-only file system", in) == Paths{"/o/a"});
+  DenialContext rules = context<Rules>();
+  rules.went_to = {world().real("/o")};
+  CHECK(paths("touch: cannot touch 'a': Permission denied", rules) == Paths{"/o/a"});
+  CHECK(paths("ssh: connect to host example port 22: Permission denied", rules).empty());
+  // There it could not have been written either, or it is a place of the workspace.
+  if (cordon::os::effective_uid<cordon::os::Kernel>() != 0) {
+    in = context(1);
+    in.went_to = {"/etc"};
+    CHECK(paths("touch: cannot touch 'a': Read-only file system", in).empty());
+    rules.went_to = {"/etc"};
+    CHECK(paths("touch: cannot touch 'a': Permission denied", rules).empty());
+  }
+  rules.went_to = {"."};
+  CHECK(paths("touch: cannot touch 'a': Permission denied", rules).empty());
+}
+
+TEST_CASE("Where a command goes is read from its words") {
+  const std::vector<std::string> environment{"O=/o", "LONG=/l"};
+  const auto of = [&](std::vector<std::string> words) { return cordon::named_destinations(words, environment); };
+  CHECK(of({"sh", "-c", "cd /o && touch x; (cd '../b'; pushd \"c\")"}) == Paths{"/o", "../b", "c"});
+  CHECK(of({"sh", "-c", "cd $O/d; cd ${LONG}e; cd ${LONG}; cd $NONE; cd"}) == Paths{"/o/d", "/le", "/l"});
+  CHECK(of({"make", "-C", "/o", "all"}) == Paths{"/o"});
+  CHECK(of({"python3", "-c", "import os; os.chdir('/o'); open('x', 'w')"}) == Paths{"/o"});
+  CHECK(of({"sh", "-c", "cd -- /o; cd /o"}) == Paths{"/o"});
+  CHECK(of({"ls", "/o", "cda", "/x"}).empty());
+  CHECK(of({"", "cd", "$", "${", "${}"}).empty());
+  std::string many;
+  for (int i = 0; i != 1000; ++i) many += "cd /" + std::to_string(i) + ";";
+  CHECK(of({many}).size() == 16);
 }
 
 TEST_CASE("A path that leaves the writable root by .. is outside, and a denial") {
@@ -262,6 +320,19 @@ TEST_CASE("The path is found where python, git and others put it") {
   CHECK(paths("OSError: [Errno 30] Read-only file system: '/w/p'").empty());
 }
 
+TEST_CASE("A message that is wrapped after a colon is read with its path") {
+  const DenialContext rules = context<Rules>();
+  CHECK(paths("  file failed to open for writing (Permission denied):\n\n    /o/p\n\n", rules) == Paths{"/o/p"});
+  CHECK(paths("  file failed to open for writing (Permission denied):\n\n    /w/p\n\n", rules).empty());
+  CHECK(paths("  file COPY cannot copy file \"/w/p\" to\n  \"/o/p\":\n  Permission denied.\n", rules) == Paths{"/o/p"});
+  CHECK(paths("  file COPY cannot copy file to\n  \"/w/p\":\n  Permission denied.\n", rules).empty());
+  CHECK(paths("/o/p:\n\n\nPermission denied", rules) == Paths{"/o/p"});
+  // The lines around it are none of its business otherwise.
+  CHECK(paths("reading /o/p\nsh: 1: cannot create x: Permission denied\n/o/q\n", rules).empty());
+  CHECK(paths("/o/p:\nsh: 1: cannot create x: Permission denied:\nand /o/q\n", rules).empty());
+  CHECK(paths("Permission denied:", rules) == Paths{""});
+}
+
 TEST_CASE("A message of an unknown shape is a denial without a path, not one inside a root") {
   const auto denials = denials_in("OSError: [Errno 30] Read-only file system");
   REQUIRE(denials.size() == 1);
@@ -277,7 +348,8 @@ TEST_CASE("A path that no kernel takes costs nothing") {
 }
 
 TEST_CASE("No line is so long or so odd that reading it takes long") {
-  for (const std::string piece : {"/a", " /a", "'", " '", "(\"", "\u2018", "\u00ab\u00a0", ": ", "Permission denied"}) {
+  for (const std::string piece :
+       {"\n", ":\n", "/a", " /a", "'", " '", "(\"", "\u2018", "\u00ab\u00a0", ": ", "Permission denied"}) {
     std::string line;
     while (line.size() < 4000000) line += piece;
     for (const std::string& text : {line + ": Read-only file system", "Read-only file system: " + line, line})

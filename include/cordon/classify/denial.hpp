@@ -14,6 +14,7 @@
 #include <cordon/mode.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/os/linux/process.hpp>
+#include <cordon/process/environment.hpp>
 #include <cordon/sinks.hpp>
 #include <optional>
 #include <string>
@@ -63,7 +64,8 @@ struct DenialContext {
   std::vector<ErrorWords> words = {};
   std::optional<int> exit_code = {};  ///< empty: ended by a signal, or by cordon
   std::string working_directory = {};
-  std::string read_only_workspace = {};  ///< the workspace, in the mode that keeps it from being written
+  std::vector<std::string> went_to = {};  ///< directories where its words say that it goes: `named_destinations`
+  std::string read_only_workspace = {};   ///< the workspace, in the mode that keeps it from being written
   std::vector<std::string> writable_roots = {};
   std::vector<std::string> private_temp = {};     ///< that it can write, and sees in the place of the host's
   std::vector<std::string> protected_paths = {};  ///< inside them, and still read-only
@@ -82,6 +84,41 @@ template <ConfinedMode M>
   context.writable_roots.insert(context.writable_roots.end(), confined.shared_temp().begin(),
                                 confined.shared_temp().end());
   return context;
+}
+
+/// Where the words of a command say that it goes before it does the rest: what follows cd, pushd, chdir or -C in them,
+/// as it stands there but for a variable at its beginning. Not a shell's reading: it is held against what the command
+/// prints. At most 16.
+[[nodiscard]] inline std::vector<std::string> named_destinations(const std::vector<std::string>& words,
+                                                                 const std::vector<std::string>& environment) {
+  constexpr std::string_view separators = " \t\n;&|()'\"`,";
+  std::vector<std::string> found;
+  bool follows = false;
+  for (std::string_view rest : words) {
+    while (found.size() < 16) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(separators), rest.size()));
+      if (rest.empty()) break;
+      const std::string_view token = rest.substr(0, rest.find_first_of(separators));
+      rest.remove_prefix(token.size());
+      if (token == "cd" || token == "pushd" || token == "-C" || token.ends_with("chdir")) {
+        follows = true;
+      } else if (follows && !token.starts_with('-')) {
+        std::string place(token);
+        if (token.starts_with('$')) {
+          const bool braces = token.starts_with("${");
+          const std::string_view name = token.substr(braces ? 2 : 1);
+          const auto end = std::min(name.find(braces ? '}' : '/'), name.size());
+          const char* const value = process::lookup(environment, name.substr(0, end));
+          place = value == nullptr ? std::string() : value;
+          if (value != nullptr && end != name.size()) place += name.substr(braces ? end + 1 : end);
+        }
+        if (!place.empty() && std::find(found.begin(), found.end(), place) == found.end())
+          found.push_back(std::move(place));
+        follows = false;
+      }
+    }
+  }
+  return found;
 }
 
 /// The denial texts of a dialect as a command says them that was started in `environment`: each that is the C library's
@@ -109,8 +146,7 @@ struct Message {
   std::string_view before;
   std::string_view after;
 
-  Message(std::string_view line, std::size_t at, std::size_t size) noexcept
-      : before(line.substr(0, at)), after(line.substr(std::min(at + size, line.size()))) {
+  Message(std::string_view said_before, std::string_view said_after) noexcept : before(said_before), after(said_after) {
     constexpr std::size_t reach = 2 * PATH_MAX;
     if (before.size() > reach) before.remove_prefix(before.size() - reach);
     after = after.substr(0, reach);
@@ -305,7 +341,8 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
   return caller_could(path, effect);
 }
 
-/// A link or a rename between the two sides of a sandbox is answered with EXDEV, as between two file systems.
+/// A link or a rename between the two sides of a sandbox is answered with EXDEV, as between two file systems. One of
+/// the two is there: without a sandbox a missing one would have been what failed.
 [[nodiscard]] inline std::string crossing(const std::vector<std::string>& paths, const DenialContext& context) {
   for (const std::string& outside : paths)
     for (const std::string& inside : paths) {
@@ -315,6 +352,7 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
       const auto device_of = [](const std::string& path, os::FileFacts& facts) {
         return os::stat_path(path, facts) == 0 || os::stat_path(os::parent_of(path), facts) == 0;
       };
+      if (!os::exists(outside) && !os::exists(inside)) continue;
       if (device_of(outside, one) && device_of(inside, other) && one.device == other.device) return outside;
     }
   return {};
@@ -324,6 +362,47 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
   for (const RefusalWords& refusal : refusal_words)
     if (refusal.error == error) return refusal.name;
   return "";
+}
+
+/// Relative names in a message that this sandbox, and ordinary permission, would have let be written where the command
+/// began: who says of one that it was refused means another directory. Empty when an absolute path may be what is
+/// meant.
+[[nodiscard]] inline std::vector<std::string_view> names_elsewhere(const std::vector<std::string_view>& subjects,
+                                                                   std::optional<FileEffect> effect,
+                                                                   const DenialContext& context) {
+  std::vector<std::string_view> names;
+  for (std::string_view subject : subjects) {
+    const std::string path = absolute(subject, context);
+    const bool granted = !path.empty() && is_granted(path, context);
+    if (!granted && subject.starts_with('/')) return {};
+    if (granted && !subject.starts_with('/') && caller_could(path, effect)) names.push_back(subject);
+  }
+  return names;
+}
+
+/// Where a command may have gone, by its own words.
+struct Elsewhere {
+  std::string path = {};  ///< that was refused there; empty when it is not known
+  bool possible = true;   ///< that the sandbox refused it, and not something that holds for everybody
+};
+
+/// Looks for the names in the directories where the command said it would go. Where one of those is off limits to it,
+/// but none could have been written by this program, it was not the sandbox.
+[[nodiscard]] inline Elsewhere find_elsewhere(const std::vector<std::string_view>& names, int error,
+                                              std::optional<FileEffect> effect, const DenialContext& context) {
+  Elsewhere result;
+  for (const std::string& place : context.went_to) {
+    DenialContext there = context;
+    there.working_directory = absolute(place, context);
+    os::FileFacts facts;
+    if (os::stat_path(there.working_directory, facts) < 0 || !facts.directory()) continue;
+    for (std::string_view name : names) {
+      std::string path = absolute(name, there);
+      if (refused_by_sandbox(path, error, effect, context)) return {std::move(path), true};
+      if (!path.empty() && !is_granted(path, context)) result.possible = false;
+    }
+  }
+  return result;
 }
 
 /// The denial that one message speaks of, if it does.
@@ -346,9 +425,16 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
     const auto found = std::find_if(paths.rbegin(), paths.rend(), [&](const std::string& path) {
       return refused_by_sandbox(path, error, effect, context);
     });
+    const bool failed = context.exit_code.value_or(0) != 0;
+    const std::vector<std::string_view> names = names_elsewhere(subjects, effect, context);
     if (found != paths.rend()) {
       denial.path = *found;
-    } else if (!paths.empty() || context.exit_code.value_or(0) == 0 || (error == EACCES && !is_blank(message.before))) {
+    } else if (!names.empty()) {
+      Elsewhere elsewhere = find_elsewhere(names, error, effect, context);
+      // Only mounts say EROFS; EACCES is said by the modes of files too.
+      if (elsewhere.path.empty() && (!elsewhere.possible || !failed || error != EROFS)) return std::nullopt;
+      denial.path = std::move(elsewhere.path);
+    } else if (!paths.empty() || !failed || (error == EACCES && !is_blank(message.before))) {
       return std::nullopt;
     }
     denial.effect =
@@ -360,13 +446,41 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
 
 }  // namespace detail
 
+namespace detail {
+
+/// The message about the words that are at `at` in `text`: the line that they stand in, with the line before when that
+/// ends with a colon and nothing else is before them, and with the next line that is not blank when their line ends
+/// with a colon and that one is an absolute path. So CMake and others wrap what they say.
+[[nodiscard]] inline Message message_at(std::string_view text, std::size_t begin, std::size_t line_size, std::size_t at,
+                                        std::size_t size) noexcept {
+  constexpr std::string_view blanks = " \t\r\n";
+  std::size_t end = std::max(begin + line_size, at + size);
+  std::size_t words = at;
+  if (is_blank(text.substr(begin, at - begin)) && begin != 0) {
+    const auto last = text.find_last_not_of(blanks, begin - 1);
+    if (last != std::string_view::npos && text[last] == ':') {
+      const auto newline = text.rfind('\n', last);
+      begin = newline == std::string_view::npos ? 0 : newline + 1;
+      words = last + 1;
+    }
+  }
+  if (const auto last = text.find_last_not_of(blanks, end - 1); text[last] == ':' && last >= at + size) {
+    const auto next = text.find_first_not_of(blanks, end);
+    if (next != std::string_view::npos && text[next] == '/') end = std::min(text.find('\n', next), text.size());
+  }
+  return Message(text.substr(begin, words - begin), text.substr(at + size, end - at - size));
+}
+
+}  // namespace detail
+
 /// The denials that `error_text` speaks of, each path once, as far as what it says is true: a path that the policy lets
 /// be written, a sink, and what the caller could not have written without a sandbox either are none; an outside path
 /// that ordinary permissions allow is one, whatever the exit status was. A message without a path counts only with an
 /// exit status that is not 0, and nothing counts without an exit status. A relative name is meant from where the
-/// command began: after a `cd` it is another file's. Looks at the file system, as it is when it is called. Thread-safe.
-/// What it can't tell: a command that prints somebody else's message about a path that it could not write either; see
-/// Observed.
+/// command began. Where it could have been written there, the command went elsewhere: to a directory that its own words
+/// name, or else what it was refused with EROFS is a denial without a path. Looks at the file system, as it is when it
+/// is called. Thread-safe. What it can't tell: a command that prints somebody else's message about a path that it could
+/// not write either; see Observed.
 [[nodiscard]] inline std::vector<Denial> infer_denials(std::string_view error_text, const DenialContext& context) {
   constexpr std::size_t most = 64;
   struct Found {
@@ -385,7 +499,7 @@ inline void add_absolute(std::string_view text, std::vector<std::string_view>& f
       std::string_view rest = error_text.substr(begin);
       const std::string_view line = detail::take_line(rest);
       from = begin + line.size();
-      const detail::Message message(line, at - begin, words.words.size());
+      const detail::Message message = detail::message_at(error_text, begin, line.size(), at, words.words.size());
       auto denial = detail::denial_in(message, words.error, context);
       const auto same = [&](const Found& other) { return other.denial.path == denial->path; };
       if (denial && std::none_of(found.begin(), found.end(), same)) found.push_back({at, std::move(*denial)});
