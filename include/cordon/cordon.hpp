@@ -3,7 +3,15 @@
 
 // Everything but cordon/format.hpp, which brings fmt.
 
+#include <cordon/approval/action.hpp>
 #include <cordon/approval/answerer_chain.hpp>
+#include <cordon/approval/answerers/prefix_rules.hpp>
+#include <cordon/approval/argv_prefix.hpp>
+#include <cordon/approval/commands.hpp>
+#include <cordon/approval/decision.hpp>
+#include <cordon/approval/hidden_command.hpp>
+#include <cordon/approval/request.hpp>
+#include <cordon/approval/shell_commands.hpp>
 #include <cordon/approval_policy.hpp>
 #include <cordon/argv.hpp>
 #include <cordon/audit.hpp>
