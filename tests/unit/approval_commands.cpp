@@ -65,6 +65,7 @@ TEST_CASE("F102 the commands of a script are what a shell would run, as the word
       {"a \xc3\xa9 \xc2\xa0", {{"a", "\xc3\xa9", "\xc2\xa0"}}},
       {"a b\r", {{"a", "b\r"}}},
       {"cd x", {{"cd", "x"}}},
+      {"printf '%s\\n%%n%d' a | b", {{"printf", "%s\\n%%n%d", "a"}, {"b"}}},
   };
   for (const auto& [script, expected] : scripts) {
     INFO(script);
@@ -249,6 +250,9 @@ TEST_CASE("F102 a script that says more than commands and words is not read at a
       "typeset a; b",
       "read PATH </dev/null; a",
       "printf -v PATH a; b",
+      "printf %n PATH; a",
+      "printf 'x%-5.*hhn' PATH; a",
+      "printf -- 'ab%n' PATH | a",
       "printf -vPATH a; b",
       "mapfile a; b",
       "let a; b",
@@ -331,6 +335,12 @@ TEST_CASE("F101 a program that runs what its arguments say hides it, however it 
       {{"python3", "-c", "x"}, 3},
       {{"python3.11", "x.py"}, 2},
       {{"/opt/perl5.36.0", "x"}, 2},
+      {{"perl5.36-x86_64-linux-gnu", "x"}, 2},
+      {{"python3.11d", "x"}, 2},
+      {{"vim.basic", "x"}, 2},
+      {{"nc.openbsd", "x"}, 2},
+      {{"gcc-12", "-wrapper", "x"}, 1},
+      {{"docker-compose", "run", "x"}, 2},
       {{"node", "x.js"}, 2},
       {{"awk", "{}"}, 2},
       {{"busybox", "ls"}, 2},
@@ -440,6 +450,8 @@ TEST_CASE("F101 a program that runs what its arguments say hides it, however it 
       {{"echo", ""}, 1},
       {{"printf", "%s", "-v"}, 1},
       {{"[", "-f", "x", "]"}, 1},
+      {{"ssh-keygen", "-l"}, 1},
+      {{"gcc-12", "-c", "x.c"}, 1},
       {{"rg", "--pretty", "a"}, 1},
       {{"docker", "logs", ""}, 1},
   };
@@ -468,7 +480,7 @@ TEST_CASE("Rules speak about programs that are where no command can have put the
   CHECK(for_rules(plain_environment, script, workspace));
   CHECK(for_rules(plain_environment, {"/usr/bin/git", "log"}, workspace));
   CHECK(for_rules(with_path(tools), {"mine"}, workspace));
-  CHECK(for_rules(with_path(tools + "/none:/usr/bin"), script, workspace));
+  CHECK(for_rules(with_path(tools + "/nothing:/usr/bin"), script, workspace));
   CHECK_FALSE(for_rules(plain_environment, {"no-such-program"}, workspace));
   CHECK_FALSE(for_rules(plain_environment, {"bash", "-c", "no-such-program"}, workspace));
   CHECK_FALSE(for_rules(with_path(tools), {"led"}, workspace));
@@ -486,12 +498,24 @@ TEST_CASE("Rules speak about programs that are where no command can have put the
   CHECK_FALSE(for_rules(plain_environment, {"bash", "-c", "./git log"}, workspace));
   CHECK_FALSE(for_rules(with_path(workspace + ":/usr/bin:/bin"), script, workspace));
 
-  // A shell looks where cordon does not.
-  CHECK(for_rules(with_path("bin:/usr/bin:/bin"), git, workspace));
+  // Where cordon does not look, and others do.
+  CHECK_FALSE(for_rules(with_path("/usr/bin:" + workspace), git, workspace));
+  (void)outside.symlink("tools/none", workspace + "/none");
+  CHECK_FALSE(for_rules(with_path("/usr/bin:" + tools + "/none"), git, workspace));
+  CHECK_FALSE(for_rules(plain_environment, {"/proc/self/root/usr/bin/git"}, workspace));
+  CHECK_FALSE(for_rules(with_path("/proc/self/cwd:/usr/bin"), git, workspace));
   for (const char* path :
-       {"bin:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:", "/usr/bin::/bin", "/usr/bin:.", "~/bin:/usr/bin", ""})
+       {"bin:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:", "/usr/bin::/bin", "/usr/bin:.", "~/bin:/usr/bin", ""}) {
+    CHECK_FALSE(for_rules(with_path(path), git, workspace));
     CHECK_FALSE(for_rules(with_path(path), script, workspace));
+  }
   CHECK_FALSE(for_rules({"LC_ALL=C.UTF-8"}, script, workspace));
+
+  CHECK(for_rules({"LC_ALL=C.UTF-8"}, git, workspace));
+
+  // Another shell by the name of one that is known.
+  (void)outside.symlink("tools/sh", "/usr/bin/git");
+  CHECK_FALSE(for_rules(with_path(tools + ":/usr/bin"), {"sh", "-c", "git log"}, workspace));
 
   PolicyScope scope;
   scope.workspace_root = workspace;
@@ -541,6 +565,15 @@ TEST_CASE("Rules speak about no action whose environment may make another of it"
     CHECK_FALSE(for_rules(with({entry}), script, workspace));
   }
   CHECK_FALSE(for_rules(with({"PATH=/usr/bin:/bin"}), git, workspace));
+
+  // What is typed, a pager would do.
+  options.environment = {};
+  options.terminal = process::TerminalSize{};
+  CHECK(commands_for_rules(Action(git, workspace_write, scope, options)));
+  options.input = process::Input::bytes("!evil\n");
+  CHECK_FALSE(commands_for_rules(Action(git, workspace_write, scope, options)));
+  options.terminal = {};
+  CHECK(commands_for_rules(Action(git, workspace_write, scope, options)));
 
   // Bytes are other characters elsewhere.
   const Argv umlaut{"bash", "-c", "git log \xc3\xa9"};

@@ -274,6 +274,7 @@ TEST_CASE("F101 F102 what rules about commands that read never allow") {
       "typeset PATH=/tmp; ls",
       "read PATH; ls",
       "echo /tmp | read PATH; ls",
+      "printf %n PATH; ls",
       "printf -v PATH /tmp; ls",
       "mapfile PATH; ls",
       "ls() { evil; }; ls",

@@ -75,9 +75,10 @@ class ProgramPlaces {
   explicit ProgramPlaces(const Action& action) : action_(action), written_{action.scope().workspace_root} {
     const std::vector<std::string>& roots = action.scope().extra_roots;
     written_.insert(written_.end(), roots.begin(), roots.end());
-    for (const char* temp : {"/tmp", "/var/tmp", "/dev/shm"}) {
-      written_.emplace_back(temp);
-      written_.push_back(os::resolved(temp));
+    // What /proc leads to depends on who asks.
+    for (const char* place : {"/tmp", "/var/tmp", "/dev/shm", "/proc"}) {
+      written_.emplace_back(place);
+      written_.push_back(os::resolved(place));
     }
   }
 
@@ -88,22 +89,35 @@ class ProgramPlaces {
     return known->second;
   }
 
-  /// Whether this path, whatever is or is not there, can be made to lead elsewhere. Which can't be is canonical, or
-  /// passes only symlinks that nobody can exchange.
+  /// Whether every directory of PATH is one that no command can have written: programs find others there.
+  [[nodiscard]] bool hold_path() const {
+    const char* path = process::lookup(action_.options().environment, "PATH");
+    for (std::string_view rest = path != nullptr ? path : "/";; rest.remove_prefix(rest.find(':') + 1)) {
+      if (!rest.starts_with('/') || written(std::string(rest.substr(0, rest.find(':'))))) return false;
+      if (rest.find(':') == std::string_view::npos) return true;
+    }
+  }
+
+  /// Whether this path, whatever is or is not there, can be made to lead elsewhere by a command or another user.
   [[nodiscard]] bool exchangeable(const std::string& path) const {
-    if ((path + "/").find("/../") != std::string::npos) return true;
+    if (written(path)) return true;
+    const auto by_others = [&](const std::string& place) { return !os::exchangeable_by_others(place, user_).empty(); };
     for (const os::PassedLink& link : os::links_on(path))
-      if (unsafe(link.holder)) return true;
+      if (by_others(link.holder)) return true;
     std::string place = os::resolved(path);
-    if (is_within_any(place, written_)) return true;
-    for (; !os::exists(place) && place != "/"; place = os::parent_of(place))
-      if (os::is_symlink(place)) return true;  // leads to what is not there yet
-    return unsafe(place);
+    while (!os::exists(place) && place != "/") place = os::parent_of(place);
+    return by_others(place);
   }
 
  private:
-  [[nodiscard]] bool unsafe(const std::string& place) const {
-    return is_within_any(place, written_) || !os::exchangeable_by_others(place, user_).empty();
+  [[nodiscard]] bool written(const std::string& path) const {
+    std::string place = os::resolved(path);
+    if ((path + "/").find("/../") != std::string::npos || is_within_any(place, written_)) return true;
+    for (; !os::exists(place) && place != "/"; place = os::parent_of(place))
+      if (os::is_symlink(place)) return true;  // leads to what is not there yet
+    const std::vector<os::PassedLink> links = os::links_on(path);
+    return std::any_of(links.begin(), links.end(),
+                       [&](const os::PassedLink& link) { return is_within_any(link.holder, written_); });
   }
 
   [[nodiscard]] bool look(const std::string& program) const {
@@ -137,8 +151,8 @@ class ProgramPlaces {
   return true;
 }
 
-/// Whether a shell begins as shell_commands expects it: with no function, option or file of somebody else's choice, and
-/// a PATH in which it looks where cordon does.
+/// Whether a shell is one that shell_commands knows, and begins as it expects: with no function, option or file of
+/// somebody else's choice, and a PATH of its own.
 [[nodiscard]] inline bool begins_plain(const ReadCommand& shell, const Action& action, const ProgramPlaces& places) {
   const std::vector<std::string>& environment = action.options().environment;
   for (const std::string& entry : environment) {
@@ -147,12 +161,9 @@ class ProgramPlaces {
         listed(name, "BASH_ENV ENV SHELLOPTS BASHOPTS EXECIGNORE"))
       return false;
   }
-  const char* path = process::lookup(environment, "PATH");
-  if (path == nullptr) return false;
-  for (std::string_view rest = path;; rest.remove_prefix(rest.find(':') + 1)) {
-    if (!rest.starts_with('/')) return false;
-    if (rest.find(':') == std::string_view::npos) break;
-  }
+  if (process::lookup(environment, "PATH") == nullptr) return false;
+  const std::string program = ExecutableIdentity::of(shell.words.front(), environment, action.working_directory()).path;
+  if (!program.ends_with("/bash") && !program.ends_with("/dash")) return false;
   const auto ascii = [](const std::string& word) {
     return std::all_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   };
@@ -192,17 +203,19 @@ inline constexpr std::string_view plain_builtins =
 }
 
 /// The commands of an action, when rules may speak about them: nothing unless commands_of knows them, the environment
-/// adds and changes no variable, and each program is there, at a place where neither a command under this scope nor
-/// another user can have put it, nor can put one that is found before it.
+/// adds and changes no variable, nothing is typed at a terminal (a pager runs what it is told to), and each program is
+/// there, at a place where neither a command under this scope nor another user can have put it, nor can put one that is
+/// found before it. No directory of PATH may be one that commands write, and none relative.
 ///
 /// Looks at the file system as it is now. Does not look at what programs read: configuration, repositories, startup
 /// files of this user.
 [[nodiscard]] inline std::optional<std::vector<std::vector<std::string>>> commands_for_rules(const Action& action) {
   std::vector<detail::ReadCommand> found;
-  if (!detail::read_commands(found, action.command().elements(), 0) || !action.environment().set.empty() ||
-      !detail::names_differ(action.options().environment))
-    return std::nullopt;
+  const process::RunOptions& options = action.options();
   detail::ProgramPlaces places(action);
+  if (!detail::read_commands(found, action.command().elements(), 0) || !action.environment().set.empty() ||
+      !detail::names_differ(options.environment) || (options.terminal && options.input.piped()) || !places.hold_path())
+    return std::nullopt;
   for (const detail::ReadCommand& command : found) {
     if (command.shell && !detail::begins_plain(command, action, places)) return std::nullopt;
     const bool builtin = command.in_script && detail::listed(command.words.front(), detail::plain_builtins);

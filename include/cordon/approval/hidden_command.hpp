@@ -21,7 +21,8 @@ using process::detail::listed;
 /// What follows any of these is a command, a script or a program text, or can be. By kind: builtins of a shell; those
 /// that start a command; shells; interpreters; editors, pagers and consoles.
 inline constexpr std::array<std::string_view, 5> runs_its_arguments{
-    ". bind builtin chdir command compgen complete coproc declare enable eval exec export fc getopts let local mapfile "
+    ". bind builtin chdir command compgen complete coproc declare enable eval exec export fc getopts jobs let local "
+    "mapfile "
     "read readarray readonly source trap typeset unset wait",
     "ansible ansible-playbook at batch bunx busybox bwrap capsh catchsegv cgexec chpst chroot chrt corepack cpulimit "
     "crontab daemonize dbus-run-session doas eatmydata entr env expect fakechroot fakeroot faketime firejail flock gdb "
@@ -113,9 +114,10 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "[ test", .single_options = "v R"},
 };
 
-/// Without a version: python3.11 is python.
+/// Without a version or a variant: python3.11 and python3-dbg are python, vim.basic is vim.
 [[nodiscard]] constexpr std::string_view without_version(std::string_view name) noexcept {
-  return name.substr(0, name.find_last_not_of("0123456789.-") + 1);
+  if (listed(name, "ssh-add ssh-keygen ssh-keyscan")) return name;
+  return name.substr(0, name.find_first_of("0123456789.-"));
 }
 
 /// A long option, or the beginning of one, which is taken for it.

@@ -19,6 +19,16 @@ namespace detail {
 
 using Commands = std::vector<std::vector<std::string>>;
 
+/// A format of printf that puts the number of characters so far into a variable.
+[[nodiscard]] inline bool counts_output(std::string_view format) noexcept {
+  for (std::size_t at = format.find('%'); at != std::string_view::npos; at = format.find('%', at + 1)) {
+    at = format.find_first_not_of("-+ #'0123456789.*hjlLqtz", at + 1);
+    if (at == std::string_view::npos) break;
+    if (format[at] == 'n') return true;
+  }
+  return false;
+}
+
 /// Builtins that change nothing but their own exit status and output. All others may make a later command of the same
 /// script another one: by a directory, a variable, an alias, a function, an option.
 [[nodiscard]] inline bool changes_later_commands(const std::vector<std::string>& command) {
@@ -26,7 +36,9 @@ using Commands = std::vector<std::vector<std::string>>;
       ". alias bind builtin caller cd chdir command compgen complete compopt declare dirs disown enable eval exec "
       "export fc getopts hash help history let local mapfile popd pushd read readarray readonly set shift shopt source "
       "trap typeset ulimit umask unalias unset wait";
-  if (command.front() == "printf") return command.size() > 1 && command[1].starts_with("-v");
+  if (command.front() == "printf")
+    return command.size() > 1 &&
+           (command[1].starts_with("-v") || std::any_of(command.begin() + 1, command.end(), counts_output));
   return process::detail::listed(command.front(), changing);
 }
 

@@ -300,7 +300,8 @@ class PrefixRules {
   [[nodiscard]] static RuleDecision parse_decision(std::size_t at, std::string_view spelled) {
     if (spelled == "allow") return RuleDecision::allow;
     if (spelled == "ask" || spelled == "prompt") return RuleDecision::ask;
-    if (spelled == "reject" || spelled == "forbid" || spelled == "forbidden" || spelled == "deny") return RuleDecision::reject;
+    if (spelled == "reject" || spelled == "forbid" || spelled == "forbidden" || spelled == "deny")
+      return RuleDecision::reject;
     refuse(at, {}, "decides '" + std::string(spelled) + "'; write allow, ask or reject");
   }
 
