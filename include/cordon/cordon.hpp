@@ -10,13 +10,16 @@
 #include <cordon/approval/answerers/command.hpp>
 #include <cordon/approval/answerers/deadline.hpp>
 #include <cordon/approval/answerers/deferred.hpp>
+#include <cordon/approval/answerers/prefix_rules.hpp>
 #include <cordon/approval/answerers/scripted.hpp>
 #include <cordon/approval/argv_prefix.hpp>
 #include <cordon/approval/commands.hpp>
 #include <cordon/approval/decision.hpp>
+#include <cordon/approval/hidden_command.hpp>
 #include <cordon/approval/outcome.hpp>
 #include <cordon/approval/request.hpp>
 #include <cordon/approval/service.hpp>
+#include <cordon/approval/shell_commands.hpp>
 #include <cordon/approval_policy.hpp>
 #include <cordon/argv.hpp>
 #include <cordon/audit.hpp>
