@@ -37,7 +37,7 @@ allowed() {
     backend) echo 'os process classify runner' ;;
     runner) echo 'os process backend' ;;
     session) echo 'os policy' ;;
-    approval) echo '' ;;
+    approval) echo 'os process policy session' ;;
   esac
 }
 for room in os process classify policy backend runner approval session; do
