@@ -4,6 +4,7 @@
 // Everything but cordon/format.hpp, which brings fmt.
 
 #include <cordon/approval/answerer_chain.hpp>
+#include <cordon/approval/answerers/terminal_prompt.hpp>
 #include <cordon/approval/display.hpp>
 #include <cordon/approval_policy.hpp>
 #include <cordon/argv.hpp>
