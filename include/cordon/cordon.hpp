@@ -12,9 +12,11 @@
 #include <cordon/approval/answerers/deferred.hpp>
 #include <cordon/approval/answerers/prefix_rules.hpp>
 #include <cordon/approval/answerers/scripted.hpp>
+#include <cordon/approval/answerers/terminal_prompt.hpp>
 #include <cordon/approval/argv_prefix.hpp>
 #include <cordon/approval/commands.hpp>
 #include <cordon/approval/decision.hpp>
+#include <cordon/approval/display.hpp>
 #include <cordon/approval/hidden_command.hpp>
 #include <cordon/approval/outcome.hpp>
 #include <cordon/approval/request.hpp>
