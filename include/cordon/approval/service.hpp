@@ -59,11 +59,13 @@ class Question {
         action.mode(),  std::move(argv),  action.scope().workspace_root, action.working_directory(),
         action.digest()};
     if (!turn.core_) refuse_turn();
-    core_->append_chosen(turn_, [&](const SessionState&, ApprovalPolicy, bool open) {
+    std::vector<Event> events;
+    events.emplace_back(std::move(asked));
+    core_->append_chosen(turn_, [&](const SessionState&, ApprovalPolicy, bool open) -> const std::vector<Event>& {
       if (!open) refuse_turn();
-      return std::vector<Event>{asked};
+      return events;
     });
-    tell(asked);
+    tell(events.front());
   }
 
   [[nodiscard]] const std::shared_ptr<const ApprovalRequest>& request() const noexcept { return request_; }
@@ -114,7 +116,7 @@ class Question {
         add_rules(events, decision.remember(), SessionState::most_remembered - state.remembered().size());
       return events;
     });
-    if (decided) tell(*decided);
+    if (decided && options_->observer) tell(*decided);
     return outcome(decision);
   }
 
@@ -312,9 +314,9 @@ class [[nodiscard]] Responder {
 
   /// Decides it, and calls whoever waits for that, here and now. False: it had been decided, and this is dropped. `who`
   /// signs it.
-  bool answer(Decision decision, std::string_view who = "responder") {
+  bool answer(Decision decision, std::string who = "responder") {
     const auto question = std::exchange(question_, nullptr);
-    decision.sign(who);
+    decision.sign_by_copy(std::move(who));
     return question && question->settle(std::move(decision));
   }
 

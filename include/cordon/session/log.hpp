@@ -36,15 +36,18 @@ namespace detail {
       .count();
 }
 
+/// Takes an event that may come now. Throws SessionInvalidError, and the state is what it was.
+inline void require_next(SessionState& state, const Event& event) {
+  if (std::holds_alternative<IgnoredEvent>(event))
+    throw SessionInvalidError("an event that is only ignored can't be recorded; append one of the others");
+  if (const std::string_view problem = state.apply(event); !problem.empty())
+    throw SessionInvalidError(std::string(type_of(event)) + " can't be recorded now: " + std::string(problem));
+}
+
 /// The state after `events`. Throws SessionInvalidError.
 [[nodiscard]] inline SessionState state_after(const SessionState& before, std::span<const Event> events) {
   SessionState state = before;
-  for (const Event& event : events) {
-    if (std::holds_alternative<IgnoredEvent>(event))
-      throw SessionInvalidError("an event that is only ignored can't be recorded; append one of the others");
-    if (const std::string_view problem = state.apply(event); !problem.empty())
-      throw SessionInvalidError(std::string(type_of(event)) + " can't be recorded now: " + std::string(problem));
-  }
+  for (const Event& event : events) require_next(state, event);
   if (!state.complete()) throw SessionInvalidError("a preset has to be recorded together with all of its switches");
   return state;
 }
@@ -61,8 +64,19 @@ class MemoryLog {
   [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
 
   void append(std::span<const Event> events) {
-    SessionState state = detail::state_after(state_, events);
     const std::int64_t now = detail::time_now();
+    if (events.size() == 1 && !std::holds_alternative<PresetSelected>(events.front())) {
+      // An event that may not come changes nothing, so the state needs no copy.
+      records_.push_back({records_.size(), now, events.front()});
+      try {
+        detail::require_next(state_, events.front());
+      } catch (...) {
+        records_.pop_back();
+        throw;
+      }
+      return;
+    }
+    SessionState state = detail::state_after(state_, events);
     std::vector<Record> added;
     for (const Event& event : events) added.push_back({records_.size() + added.size(), now, event});
     // All or none: only the room for them can fail.

@@ -38,7 +38,7 @@ class AnyAnswerer {
 
   Decision operator()(const ApprovalRequest& request, const AnyNext& next) const {
     Decision decision = answer_(request, next);
-    decision.sign(name_);
+    decision.sign_by_copy(name_);
     return decision;
   }
 
