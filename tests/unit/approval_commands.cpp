@@ -530,6 +530,8 @@ TEST_CASE("Rules speak about programs that are where no command can have put the
   CHECK(for_rules(with_path(shared), {"mine"}, workspace));
   REQUIRE(::chmod(shared.c_str(), 0777) == 0);
   CHECK_FALSE(for_rules(with_path(shared), {"mine"}, workspace));
+  (void)outside.symlink("shared/led", "/usr/bin/git");
+  CHECK_FALSE(for_rules(plain_environment, {shared + "/led"}, workspace));
   CHECK_FALSE(for_rules(with_path(shared + ":/usr/bin:/bin"), git, workspace));
   REQUIRE(::chmod(shared.c_str(), 01777) == 0);
   CHECK_FALSE(for_rules(with_path(shared + ":/usr/bin:/bin"), git, workspace));
@@ -564,7 +566,18 @@ TEST_CASE("Rules speak about no action whose environment may make another of it"
     CHECK(for_rules(with({entry}), git, workspace));
     CHECK_FALSE(for_rules(with({entry}), script, workspace));
   }
-  CHECK_FALSE(for_rules(with({"PATH=/usr/bin:/bin"}), git, workspace));
+
+  // Of two variables of one name some programs take the first, some the last.
+  char path[] = "PATH=/usr/bin:/bin";
+  char other[] = "PATH=/var/other";
+  char* twice[] = {path, other, nullptr};
+  char** const before = std::exchange(environ, twice);
+  process::RunOptions same;
+  same.environment = {path, other};
+  const Action with_two(git, workspace_write, scope, same);
+  environ = before;
+  CHECK(with_two.environment().set.empty());
+  CHECK_FALSE(commands_for_rules(with_two));
 
   // What is typed, a pager would do.
   options.environment = {};

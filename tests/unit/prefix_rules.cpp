@@ -450,6 +450,8 @@ TEST_CASE("The longest rule of each command decides, and one that rejects is eno
   PolicyScope scope;
   scope.workspace_root = "/";
   CHECK(said(rules, action_in(support::plain_environment, {"git", "push"}, scope, read_only)) == "rejected");
+  CHECK(said(rules, action_in(support::plain_environment, {"bash", "-c", "ls | git push"}, scope, read_only)) ==
+        "rejected");
   CHECK(said(rules, action_in(support::plain_environment, {"git", "status"}, scope, read_only)) == "next");
 
   CHECK(said(rules, action_of({"ls"}, read_only)) == "allowed-once");

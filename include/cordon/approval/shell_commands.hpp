@@ -108,7 +108,6 @@ class ShellReader {
       if (peek() == '&') {
         if (peek(1) != '>') break;
         // A shell without this spelling ends the command at the '&', and begins another with what follows.
-        if (words.empty()) return false;
         closed = true;
         ++at_;
         if (!redirection(false)) return false;
