@@ -154,9 +154,11 @@ TEST_CASE("No line is longer than the screen is wide, and a broken one can be pu
   for (int i = 0; i != 60; ++i)
     script += "echo word" + std::to_string(i) + (i % 7 == 0 ? "   \u65e5\u672c\u8a9e\n" : " x ");
   const std::string long_word(300, 'x');
+  std::string wide_word;
+  for (int i = 0; i != 150; ++i) wide_word += "\u65e5";
   for (const std::size_t columns : {40U, 61U, 80U, 200U}) {
-    const std::vector<std::string> lines = describe(request(Argv{"bash", "-c", script, long_word}), columns);
-    CHECK(content(lines, "command") == shown_argv({"bash", "-c", script, long_word}));
+    const std::vector<std::string> lines = describe(request(Argv{"bash", "-c", script, long_word, wide_word}), columns);
+    CHECK(content(lines, "command") == shown_argv({"bash", "-c", script, long_word, wide_word}));
     for (const std::string& line : lines) {
       const auto wide =
           std::count_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xc0; });

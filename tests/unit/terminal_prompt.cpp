@@ -213,8 +213,9 @@ TEST_CASE("No other key answers, and there is no default") {
   Asked asked(human, Argv{"true"});
   REQUIRE(human.sees(prompt_line));
   std::size_t times = 1;
+  const std::string long_burst = std::string(64, 'x') + "y";  // its last key is read alone
   for (const std::string keys : {"\r", "\n", " ", "Y", "x", "\t", "\x7f", "a", "1", "yes\r", "\x1b[A",
-                                 "\x1b[200~y\x1b[201~", "yy", "\xd1\x83", "\x1a", "\x1c", "\x13"}) {
+                                 "\x1b[200~y\x1b[201~", "yy", "\xd1\x83", "\x1a", "\x1c", "\x13", long_burst.c_str()}) {
     human.type(keys);
     INFO(keys);
     REQUIRE(human.sees(prompt_line, ++times));
@@ -554,8 +555,11 @@ TEST_CASE("After a stop nothing is asked") {
 
 TEST_CASE("The end of the terminal cancels") {
   Human human;
-  Asked asked(human, Argv{"true"});
-  REQUIRE(human.sees(prompt_line));
+  TerminalPromptOptions options = Asked::quick();
+  const bool answerable = GENERATE(true, false);
+  if (!answerable) options.shown_at_least = 60s;
+  Asked asked(human, Argv{"true"}, options);
+  REQUIRE(human.sees(answerable ? prompt_line : "q  cancel"));
   human.hang_up();
   CHECK(asked.result() == ApprovalResult::cancelled);
 }
@@ -613,6 +617,7 @@ template <class Ask>
 pid_t forked(const Human* human, Ask ask) {
   const pid_t child = ::fork();
   if (child != 0) return child;
+  ::alarm(20);
   ::setsid();
   if (human != nullptr) ::ioctl(human->theirs(), TIOCSCTTY, 0);
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -621,6 +626,7 @@ pid_t forked(const Human* human, Ask ask) {
 }
 
 int asked_on_the_controlling_terminal() {
+  ::alarm(20);
   const Decision decision = TerminalPrompt(Asked::quick())(request(Argv{"true"}), Behind{});
   return decision.reason() == "asked behind" ? 50 : static_cast<int>(decision.result());
 }
@@ -662,28 +668,40 @@ TEST_CASE("In the background nothing is asked, and nobody is stopped") {
 }
 
 TEST_CASE("When others get the terminal meanwhile the question is over, and their terminal is left alone") {
+  const bool answerable = GENERATE(true, false);
   Human human;
-  const pid_t child = forked(&human, [] {
-    const pid_t asking = ::fork();
-    if (asking == 0) {
-      ::setpgid(0, 0);
-      ::usleep(100'000);  // until it is in the foreground
-      ::_exit(asked_on_the_controlling_terminal());
-    }
+  os::FdPair<K> line;
+  REQUIRE(os::make_socket_pair(line) == 0);
+  const pid_t child = forked(&human, [&] {
     const int terminal = ::open("/dev/tty", O_RDWR);
     ::signal(SIGTTOU, SIG_IGN);
+    const pid_t asking = ::fork();
+    if (asking == 0) {
+      ::alarm(20);
+      ::signal(SIGTTOU, SIG_DFL);
+      while (::tcgetpgrp(terminal) != ::getpid()) ::usleep(1000);
+      TerminalPromptOptions options = Asked::quick();
+      if (!answerable) options.shown_at_least = 1s;
+      ::_exit(static_cast<int>(TerminalPrompt(options)(request(Argv{"true"}), Behind{}).result()));
+    }
     ::setpgid(asking, asking);
     ::tcsetpgrp(terminal, asking);
-    ::usleep(1'000'000);
+    char byte = 0;
+    if (::read(line.read.get(), &byte, 1) != 1) return 98;
     ::tcsetpgrp(terminal, ::getpgrp());
+    if (::write(line.read.get(), &byte, 1) != 1) return 97;
     int status = -1;
     return ::waitpid(asking, &status, WUNTRACED) == asking && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
   });
-  CHECK(human.sees(prompt_line));
+  CHECK(human.sees(answerable ? prompt_line : "q  cancel\r\n"));
   CHECK_FALSE(human.echoes());
-  std::this_thread::sleep_for(1200ms);
-  human.type("y");
+  char byte = 'x';
+  REQUIRE(::write(line.write.get(), &byte, 1) == 1);
+  REQUIRE(::read(line.write.get(), &byte, 1) == 1);
+  if (answerable) human.type("y");
   CHECK(status_of(child) == static_cast<int>(ApprovalResult::cancelled));
-  CHECK(human.unread() != 0);
+  human.look();
+  CHECK(human.seen().ends_with(answerable ? prompt_line : "q  cancel\r\n"));
+  CHECK((human.unread() != 0) == answerable);
   CHECK_FALSE(human.echoes());
 }

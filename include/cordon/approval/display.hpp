@@ -234,14 +234,12 @@ class Fields {
       const std::string_view unit = text.substr(at, length);
       columns += width(unit);
       if (columns > room_ && at != 0) break;
-      if (unit == " " && text[at - (at == 0 ? 0 : 1)] != ' ' && columns > room_ / 2) between_words = at;
+      // No run of spaces is so long that it begins before this and ends behind the line.
+      if (unit == " " && columns > room_ / 2 && text[at - 1] != ' ') between_words = at;
       at += length;
       if (unit == "\\n" && at != text.size() && text.substr(at, 2) != "\\n" && text[at] != '\'') return at;
     }
-    if (at == text.size()) return at;
-    if (between_words != 0) return between_words;
-    const std::size_t last = text.find_last_not_of(' ', at - 1);
-    return last == std::string_view::npos ? at : last + 1;
+    return at == text.size() || between_words == 0 ? at : between_words;
   }
 
   std::size_t room_;
