@@ -72,7 +72,22 @@ run --bwrap /nonexistent/bwrap -- touch must-not-exist
 expect 'cordon refused with 125' test "$status" = 125
 expect 'nothing ran' test ! -e "$workspace/must-not-exist"
 
-echo; echo "${bold}6. What holds on this machine${plain}"
+echo; echo "${bold}6. A wider mode is for one command, once, when somebody allows it${plain}"
+cat > "$place/reviewer" <<'END'
+#!/bin/sh
+# Stands in for a human: reads the request, a line of JSON, and allows what only makes a file called note.
+if grep -q '"argv":\["touch","note"\]'; then outcome=allowed-once; else outcome=rejected; fi
+echo "{\"outcome\":\"$outcome\"}"
+END
+chmod 755 "$place/reviewer"
+run --mode read-only --escalate workspace-write --justify 'a note for the user' --approve-with "$place/reviewer" -- touch note
+expect 'it was allowed' says '"outcome":"allowed-once","answered_by":"command"'
+expect 'and ran under the mode that was granted' test -e "$workspace/note"
+run --mode read-only --escalate danger-full-access --justify 'trust me' --approve-with "$place/reviewer" -- rm note
+expect 'another command was rejected' test "$status" = 125
+expect 'and did not run' test -e "$workspace/note"
+
+echo; echo "${bold}7. What holds on this machine${plain}"
 printf '\n%s$ cordon probe%s\n' "$bold" "$plain"
 "$cordon" probe --workspace "$workspace" | sed 's/^/  /'
 expect 'the platform backend is usable' test "${PIPESTATUS[0]}" = 0

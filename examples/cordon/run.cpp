@@ -296,7 +296,7 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
   if (const auto& mode = recorder.escalating.mode)
     return ask_and_run(
         recorder.turn, harness,
-        cordon::ApprovalRequest("run", cordon::Action(command, *mode, policy.scope(), std::move(options)),
+        cordon::ApprovalRequest("command", cordon::Action(command, *mode, policy.scope(), std::move(options)),
                                 recorder.escalating.justification),
         cordon::MaskSecrets{}, execute);
   return policy.visit(

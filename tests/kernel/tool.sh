@@ -940,6 +940,126 @@ in_tmp=$(mktemp -d /tmp/cordon-tool.XXXXXX)
 refused 'landlock: a log in a temp directory that the command can write' POLICY_INVALID --session "$in_tmp/log" --workspace "$workspace" --mode workspace-write --backend landlock --partial accept -- "${mark[@]}"
 rm -rf "$in_tmp"
 
+# --- the second gate -------------------------------------------------------------------------------------------------
+answerer() { # NAME SCRIPT: a program that reads the question and then does this
+  printf '#!/bin/sh\ncat >"%s"\n%s\n' "$place/question" "$2" >"$bin/$1"
+  chmod 755 "$bin/$1"
+}
+answerer yes "echo x >>'$place/asked'; echo '{\"outcome\":\"allowed-once\"}'"
+answerer no "echo x >>'$place/asked'; echo '{\"outcome\":\"rejected\",\"reason\":\"not today\"}'"
+answerer silent ''
+answerer sure "echo '{\"outcome\":\"sure\"}'"
+answerer fails "echo '{\"outcome\":\"allowed-once\"}'; exit 1"
+answerer slow "sleep 60; echo '{\"outcome\":\"allowed-once\"}'"
+asked() { cat "$place/asked" 2>/dev/null | wc -l; }
+escalate() { # MODE ARGUMENT…
+  local mode=$1
+  shift
+  rm -f "$place/asked" "$place/question"
+  in_workspace --escalate "$mode" --justify 'it has to' "$@"
+}
+not_allowed() { # WHAT CODE OUTCOME ANSWERED-BY ARGUMENT…
+  local what=$1 code=$2 outcome=$3 by=$4
+  shift 4
+  rm -f "$place/asked"
+  refused "$what" "$code" --workspace "$workspace" --json "$facts" "$@" -- "${mark[@]}"
+  check "$what: the facts have the outcome" grep -qE "\"approval\":\{\"id\":\"[0-9a-f]{32}\",\"outcome\":\"$outcome\",\"answered_by\":$by\}" "$facts"
+  check "$what: and that it was refused" says '"outcome":"refused"'
+}
+wide=(--escalate danger-full-access --justify 'it has to')
+refused '--escalate without --justify (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --escalate workspace-write --approve-with "$bin/yes" -- "${mark[@]}"
+refused '--justify without --escalate (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --justify why --approve-with "$bin/yes" -- "${mark[@]}"
+refused 'a justification of blanks (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --escalate workspace-write --justify '   ' --approve-with "$bin/yes" -- "${mark[@]}"
+refused '--escalate to no mode' POLICY_INVALID --workspace "$workspace" --escalate everything --justify why --approve-with "$bin/yes" -- "${mark[@]}"
+refused '--approve-timeout without a program' USAGE --workspace "$workspace" "${wide[@]}" --approve-timeout 1 -- "${mark[@]}"
+refused 'rules that are not there' USAGE --workspace "$workspace" "${wide[@]}" --rules "$place/none.json" -- "${mark[@]}"
+echo '{"rules":[{"prefix":["sudo"],"decision":"allow"}]}' >"$place/bad.json"
+refused 'rules that allow everything' POLICY_INVALID --workspace "$workspace" "${wide[@]}" --rules "$place/bad.json" -- "${mark[@]}"
+check_not 'nobody was asked about any of these' test -e "$place/asked"
+
+not_allowed 'nobody answers (T-APR-02)' APPROVAL_UNAVAILABLE unavailable null "${wide[@]}"
+not_allowed 'a program rejects' APPROVAL_REJECTED rejected '"command"' "${wide[@]}" --approve-with "$bin/no"
+check 'with its reason' grep -q 'not today' "$place/err"
+not_allowed 'a program says nothing' APPROVAL_UNAVAILABLE unavailable '"command"' "${wide[@]}" --approve-with "$bin/silent"
+not_allowed 'a program says "sure" (T-ESC-07)' APPROVAL_UNAVAILABLE unavailable '"command"' "${wide[@]}" --approve-with "$bin/sure"
+not_allowed 'a program fails behind its answer' APPROVAL_UNAVAILABLE unavailable '"command"' "${wide[@]}" --approve-with "$bin/fails"
+not_allowed 'a program that is not there' APPROVAL_UNAVAILABLE unavailable '"command"' "${wide[@]}" --approve-with "$bin/none"
+not_allowed 'a program takes too long' APPROVAL_UNAVAILABLE unavailable '"command"' "${wide[@]}" --approve-with "$bin/slow" --approve-timeout 0.2
+not_allowed 'never (T-APR-09)' APPROVAL_REJECTED rejected '"policy"' "${wide[@]}" --approve-with "$bin/yes" --approval never
+check_not 'and nobody was asked' test -e "$place/asked"
+not_allowed 'the ceiling (F104)' APPROVAL_REJECTED rejected '"ceiling"' "${wide[@]}" --approve-with "$bin/yes" --ceiling workspace-write
+check_not 'and nobody was asked' test -e "$place/asked"
+not_allowed 'no terminal' APPROVAL_UNAVAILABLE unavailable null "${wide[@]}" --ask </dev/null
+
+# Which mode it gets, and that it is that one and once.
+escalate workspace-write --mode read-only --approve-with "$bin/yes" -- sh -c "echo x >granted && cat granted; echo x >'$outside/by-grant'"
+equal 'workspace-write was granted: it writes the workspace' x "$out"
+check_not 'and nothing else' test -e "$outside/by-grant"
+check 'the facts have the mode that was granted' says '"mode":"workspace-write"'
+check 'and who said so' grep -qE '"approval":\{"id":"[0-9a-f]{32}","outcome":"allowed-once","answered_by":"command"\}' "$facts"
+equal 'one question' 1 "$(asked)"
+check 'which had the mode and the reason' grep -q '"reason":"workspace-write: it has to"' "$place/question"
+check 'and the argv and the workspace' grep -qF "\"workspace_root\":\"$workspace\"" "$place/question"
+rm -f "$workspace/granted"
+escalate danger-full-access --mode read-only --approve-with "$bin/yes" -- sh -c "echo x >'$outside/by-grant'; exit 3"
+equal 'full access was granted: its exit status' 3 "$status"
+check 'it writes anywhere' test -e "$outside/by-grant"
+rm -f "$outside/by-grant"
+for mode in read-only workspace-write; do
+  escalate $mode --mode workspace-write --approve-with "$bin/no" -- sh -c 'echo x >narrow; cat narrow'
+  equal "$mode is not wider than workspace-write: it runs at once (T-ESC-04, F96)" x "$out"
+  check 'under the mode that it has' says '"mode":"workspace-write"'
+  check 'and nobody is asked' says '"approval":null'
+  equal 'really nobody' 0 "$(asked)"
+done
+rm -f "$workspace/narrow"
+escalate danger-full-access --mode danger-full-access --approval never -- sh -c 'echo ran'
+equal 'nothing is wider than full access' ran "$out"
+
+# The session: pairs, grants and no mode.
+log=$place/escalations.jsonl
+escalate workspace-write --session "$log" --approve-with "$bin/yes" -- true
+escalate workspace-write --session "$log" --approve-with "$bin/no" -- true
+in_workspace --session "$log" -- sh -c 'echo x >after'
+check_not 'the next command has the mode of the session again (ESC-06)' test -e "$workspace/after"
+equal 'what the log has of it (T-ESC-15)' 'turn/start approval/asked approval/decided exec/confined exec/settled turn/end turn/start approval/asked approval/decided turn/end turn/start exec/confined exec/settled turn/end' "$(types "$log" | xargs)"
+id=$(sed -n 's/.*"type":"approval\/asked","data":{"id":"\([0-9a-f]*\)".*/\1/p' "$log" | head -1)
+check 'the run names its grant' grep -qF "\"allowed_by\":\"grant $id\"" "$log"
+check 'the log is sound' "$cordon" session verify "$log" >/dev/null
+"$cordon" session approval "$log" never
+rm -f "$place/asked"
+refused 'a session that asks nobody' APPROVAL_REJECTED --workspace "$workspace" --session "$log" "${wide[@]}" --approve-with "$bin/yes" -- "${mark[@]}"
+check_not 'asks nobody' test -e "$place/asked"
+
+# Rules: first of all, and only about what they are about.
+cat >"$place/rules.json" <<'END'
+{"rules":[{"prefix":["ls"],"decision":"allow","match":["ls -l",["ls"]],"no_match":["lsof"]},
+          {"prefix":["echo"],"decision":"allow","max_mode":"workspace-write"},
+          {"prefix":["rm"],"decision":"reject","reason":"not here"}]}
+END
+escalate danger-full-access --rules "$place/rules.json" --approve-with "$bin/no" -- ls
+equal 'a rule allows' 0 "$status"
+check 'and signs it' grep -qE '"outcome":"allowed-once","answered_by":"rules"' "$facts"
+equal 'nobody else is asked' 0 "$(asked)"
+escalate danger-full-access --rules "$place/rules.json" --approve-with "$bin/yes" -- rm "$workspace/mine"
+equal 'a rule rejects' 125 "$status"
+check 'the file is there' test -e "$workspace/mine"
+check 'it is signed too' grep -qE '"outcome":"rejected","answered_by":"rules"' "$facts"
+equal 'and nobody else is asked' 0 "$(asked)"
+run_rule() { # EXPECTED-ASKED ARGUMENT…: how often somebody behind the rules is asked
+  local expected=$1
+  shift
+  escalate danger-full-access --rules "$place/rules.json" --approve-with "$bin/no" -- "$@"
+  equal "asked behind the rules about: $(printf "%q " "$@")" "$expected" "$(asked)"
+}
+run_rule 0 bash -c 'ls; ls -l | ls'
+for text in 'ls; date' 'ls && date' $'ls\ndate' 'ls $(date)' 'ls `date`' 'cat <(ls)' 'ls >x' 'env ls' './ls' 'echo x' 'ls & ' "l's' x; \\date"; do
+  run_rule 1 bash -c "$text"
+done
+run_rule 1 env ls
+run_rule 1 xargs ls
+run_rule 1 "$bin/ls"
+
 echo "1..$count"
 [ "$failed" = 0 ] || echo "# $failed of $count failed"
 [ "$failed" = 0 ]

@@ -159,6 +159,7 @@ class Asked {
   static TerminalPromptOptions quick() {
     TerminalPromptOptions options;
     options.shown_at_least = 0ms;
+    options.rules = nullptr;
     return options;
   }
 
@@ -249,7 +250,7 @@ TEST_CASE("What was typed before the question is no answer to it, and is not rea
 
 TEST_CASE("What is typed before a question could be read is no answer to it") {
   Human human;
-  TerminalPromptOptions options;
+  TerminalPromptOptions options = Asked::quick();
   options.shown_at_least = 400ms;
   Asked asked(human, Argv{"true"}, options);
   REQUIRE(human.sees("n  reject"));
@@ -333,6 +334,14 @@ TEST_CASE("Rules are kept only when they are offered, and are shown in full") {
       human.type("y");
       CHECK(asked.decision().remember().empty());
     }
+  }
+  SECTION("offered by default: exactly what rules may speak about") {
+    TerminalPromptOptions options = Asked::quick();
+    options.rules = TerminalPromptOptions().rules;
+    Asked asked(human, Argv{"true"}, options);
+    REQUIRE(human.sees("Your answer (y a n q): "));
+    human.type("a");
+    CHECK(asked.decision().remember() == std::vector<ArgvPrefix>{{{"true"}, true}});
   }
   SECTION("there are none") {
     TerminalPromptOptions options = Asked::quick();
@@ -524,7 +533,7 @@ TEST_CASE("A stop ends the question at once, and says so") {
 TEST_CASE("A stop ends the question also before keys count, and while nobody reads what is shown") {
   Human human;
   SECTION("before keys count") {
-    TerminalPromptOptions options;
+    TerminalPromptOptions options = Asked::quick();
     options.shown_at_least = 60s;
     Asked asked(human, Argv{"true"}, options);
     REQUIRE(human.sees("n  reject"));
@@ -588,7 +597,7 @@ TEST_CASE("Where there is no terminal the next answerer is asked") {
   const support::TempDirectory directory;
   for (const std::string& path :
        {directory.path() + "/missing", directory.file("file", "y\n"), std::string("/dev/null")}) {
-    TerminalPromptOptions options;
+    TerminalPromptOptions options = Asked::quick();
     options.path = path;
     CHECK(TerminalPrompt(options)(request(Argv{"true"}), Behind{}).reason() == "asked behind");
   }
