@@ -141,6 +141,17 @@ int session_show(const SessionArguments& arguments) {
     facts = facts_of(std::move(header), state.mode(), state.approval_policy(), state.selected_preset(), defaults);
     add_rest(facts, state.open_turn() ? Json(state.open_turn()->turn) : Json(nullptr), state.size(), report.torn_bytes,
              state.unanswered());
+    facts["remembered"] = Json::array();
+    for (const cordon::ApprovalRemembered& rule : state.remembered()) {
+      Json words = Json::array();
+      for (const std::string& word : rule.words) words.push_back(readable(word));
+      facts["remembered"].push_back({{"id", readable(rule.id)},
+                                     {"words", words},
+                                     {"exact", rule.exact},
+                                     {"mode", rule.mode.name()},
+                                     {"workspace_root", readable(rule.workspace_root)},
+                                     {"working_directory", readable(rule.working_directory)}});
+    }
   }
   if (arguments.json) {
     print(facts);

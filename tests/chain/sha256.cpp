@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cordon/session/sha256.hpp>
 
+#include <cordon/detail/sha256.hpp>
 #include <cordon/session/jsonl_log.hpp>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/random.hpp"
 #include "support/session.hpp"
 #include "support/temp_directory.hpp"
 
@@ -14,6 +16,17 @@ TEST_CASE("SHA-256 of what the standard gives as examples") {
   // FIPS 180-4, and the examples that NIST publishes for it.
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST_CASE("the digests of actions are SHA-256 as libcrypto computes it, of texts of every length") {
+  support::Random random(20261202);
+  for (std::size_t length = 0; length != 300; ++length) {
+    std::string text;
+    for (std::size_t i = 0; i != length; ++i) text += static_cast<char>(random.below(256));
+    detail::Sha256 hash;
+    hash.update(text);
+    CHECK(hash.finish() == sha256(text));
+  }
 }
 
 TEST_CASE("LOG-K3 a log that is chained with it shows where it was edited") {

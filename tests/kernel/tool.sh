@@ -968,7 +968,7 @@ not_allowed() { # WHAT CODE OUTCOME ANSWERED-BY ARGUMENT…
 }
 wide=(--escalate danger-full-access --justify 'it has to')
 refused '--escalate without --justify (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --escalate workspace-write --approve-with "$bin/yes" -- "${mark[@]}"
-refused '--justify without --escalate (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --justify why --approve-with "$bin/yes" -- "${mark[@]}"
+refused '--justify without --escalate (T-ESC-02, T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --justify why --approve-with "$bin/yes" -- "${mark[@]}"
 refused 'a justification of blanks (T-ESC-03)' ESCALATION_INVALID --workspace "$workspace" --escalate workspace-write --justify '   ' --approve-with "$bin/yes" -- "${mark[@]}"
 refused '--escalate to no mode' POLICY_INVALID --workspace "$workspace" --escalate everything --justify why --approve-with "$bin/yes" -- "${mark[@]}"
 refused '--approve-timeout without a program' USAGE --workspace "$workspace" "${wide[@]}" --approve-timeout 1 -- "${mark[@]}"
@@ -1025,7 +1025,17 @@ check_not 'the next command has the mode of the session again (ESC-06)' test -e 
 equal 'what the log has of it (T-ESC-15)' 'turn/start approval/asked approval/decided exec/confined exec/settled turn/end turn/start approval/asked approval/decided turn/end turn/start exec/confined exec/settled turn/end' "$(types "$log" | xargs)"
 id=$(sed -n 's/.*"type":"approval\/asked","data":{"id":"\([0-9a-f]*\)".*/\1/p' "$log" | head -1)
 check 'the run names its grant' grep -qF "\"allowed_by\":\"grant $id\"" "$log"
-check 'the log is sound' "$cordon" session verify "$log" >/dev/null
+equal 'the log is sound' 0 "$("$cordon" session verify "$log" >/dev/null; echo $?)"
+# What a session remembers: here written by hand, since it takes a terminal to say so.
+cp "$log" "$place/remembers.jsonl"
+"$cordon" session turn "$place/remembers.jsonl" start
+events=$("$cordon" session verify "$place/remembers.jsonl" | sed 's/ .*//')
+echo "{\"seq\":$events,\"time\":1,\"type\":\"approval/rule\",\"ignorable\":true,\"data\":{\"id\":\"$id\",\"words\":[\"ls\"],\"mode\":\"workspace-write\",\"workspace_root\":\"$workspace\",\"working_directory\":\"$workspace\"}}" >>"$place/remembers.jsonl"
+check 'show lists it (F100)' grep -qF '"words":["ls"],"exact":false,"mode":"workspace-write"' <("$cordon" session show "$place/remembers.jsonl" --json)
+escalate workspace-write --session "$place/remembers.jsonl" --approve-with "$bin/no" -- ls
+check 'and nobody is asked about it (F97)' grep -qE '"outcome":"allowed-once","answered_by":"session-rules"' "$facts"
+escalate danger-full-access --session "$place/remembers.jsonl" --approve-with "$bin/no" -- ls
+equal 'but about another mode' 125 "$status"
 "$cordon" session approval "$log" never
 rm -f "$place/asked"
 refused 'a session that asks nobody' APPROVAL_REJECTED --workspace "$workspace" --session "$log" "${wide[@]}" --approve-with "$bin/yes" -- "${mark[@]}"

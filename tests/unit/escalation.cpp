@@ -132,6 +132,8 @@ TEST_CASE(
   const RunResult wide =
       run_escalated(open.turn, harness, marker.command, danger_full_access, "why", in(marker.place.path()));
   CHECK(wide.mode == SandboxMode(danger_full_access));
+  CHECK(wide.backend.empty());  // T-ESC-14: facts of a sandbox that there was not
+  CHECK_FALSE(wide.enforcement);
   CHECK(wide.ending == CommandEnding(process::Exited{3}));
   CHECK(wide.out.text() == "out\n");
   const RunResult middle =
