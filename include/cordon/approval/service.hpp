@@ -358,7 +358,8 @@ class ApprovalService {
 
   /// For event loops and user interfaces: asks and does not wait. `done(ApprovalOutcome)` is called exactly once:
   /// before this returns when nobody has to be asked; else `ask(Responder)` is called, and `done` when it has answered,
-  /// on the thread that does, or on the one that asks for the stop. A decision that can't be recorded is `unavailable`.
+  /// on the thread that does, or on the one that asks for the stop; it must not throw. A decision that can't be
+  /// recorded is `unavailable`.
   ///
   /// The answerers of the chain are asked first, so none of them may take time. The time limit counts when an answer
   /// comes; to have it earlier, drop the Responder. Throws as `request` does, when the question can't be recorded; then
