@@ -73,7 +73,7 @@ TEST_CASE("F100: a rule holds for its mode, its root and its directory, and asks
   CHECK(ask(service, open.turn, git({"log"}, workspace_write, "/usr/share", elsewhere)) == "unavailable by ");
   process::RunOptions from_below = plain_options();
   from_below.working_directory = "/usr/share";
-  CHECK(ask(service, open.turn, git({"log"}, workspace_write, "/usr", from_below)) == "unavailable by ");
+  CHECK(ask(service, open.turn, git({"log"}, workspace_write, "/usr/lib", from_below)) == "unavailable by ");
   CHECK(ask(service, open.turn, git({"log"})) == "allowed-once by session-rules");
 }
 
