@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cordon/approval/display.hpp>
 #include <cordon/error.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -20,23 +21,9 @@ struct Failure : std::runtime_error {
   std::string code;
 };
 
-/// The text with control characters made visible, so that it stays one line and can't drive a terminal.
-inline std::string printable(const std::string& text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      result += c;
-    else
-      result.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
-  }
-  return result;
-}
-
 /// The one line that says why the tool did not do what it was asked. Gives the exit status for that.
 inline int complain(std::string_view code, const std::string& message) {
-  std::fprintf(stderr, "cordon: %s: %s\n", std::string(code).c_str(), printable(message).c_str());
+  std::fprintf(stderr, "cordon: %s: %s\n", std::string(code).c_str(), cordon::shown(message).c_str());
   return not_run;
 }
 

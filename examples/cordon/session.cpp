@@ -159,11 +159,11 @@ int session_show(const SessionArguments& arguments) {
   }
   for (const auto& [key, value] : facts.items()) {
     if (!value.is_object()) {
-      std::printf("%-16s %s\n", key.c_str(), printable(shown(value)).c_str());
+      std::printf("%-16s %s\n", key.c_str(), cordon::shown(shown(value)).c_str());
       continue;
     }
     for (const auto& [inner, detail] : value.items())
-      std::printf("%-16s %s\n", inner.c_str(), printable(shown(detail)).c_str());
+      std::printf("%-16s %s\n", inner.c_str(), cordon::shown(shown(detail)).c_str());
   }
   return 0;
 }

@@ -220,12 +220,16 @@ struct UseGrant {
   template <SessionLog Log>
   static void require(const AllowedOnce& grant, const Turn<Log>& turn) {
     const Action& action = grant.action();  // throws when it was used
-    if (grant.turn_ != turn.number() || grant.session_ != turn.header().id)
+    if (grant.turn_ != turn.number() || grant.session_ != turn.core_)
       throw ApprovalError(ErrorCode::approval_outside_turn,
                           "this grant was given in another turn, and ended with that; ask again");
-    if (!action.same_executable())
-      throw ApprovalError(ErrorCode::action_changed, "the program " + action.command().program() +
-                                                         " is not the one that was approved any more; ask again");
+    if (!action.unchanged())
+      throw ApprovalError(ErrorCode::action_changed,
+                          "the program " + action.command().program() +
+                              ", its directory or a root is not the one that was approved any more; ask again");
+    if (turn.approval_policy() == ApprovalPolicy::never)
+      throw ApprovalError(ErrorCode::approval_rejected,
+                          "approvals were switched off after this one was given; nothing runs on it");
   }
   template <Mode M>
   [[nodiscard]] static Policy<M> policy(const AllowedOnce& grant) {
@@ -257,8 +261,9 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
 
 /// Does what a grant says, under the mode that it says, and uses it up: that action, in the turn that it was asked for
 /// in, once. The record names the grant. Throws as the others, and ApprovalError: APPROVAL_USED when the grant was
-/// used, APPROVAL_OUTSIDE_TURN when it is of another turn, ACTION_CHANGED when its program is not the one that was
-/// approved. Nothing has run then.
+/// used, APPROVAL_OUTSIDE_TURN when it is of another turn, ACTION_CHANGED when its program, its directory or a root is
+/// not the one that was approved, APPROVAL_REJECTED when the session asks for no approvals by now. Nothing has run
+/// then.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
 [[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
                                Execute execute = {}) {

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cordon/approval/service.hpp>
 #include <cordon/audit.hpp>
+#include <cordon/detail/characters.hpp>
+#include <cordon/detail/utf8.hpp>
 #include <cordon/session/resolve.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +35,8 @@ struct AnyTime {
   static void check(const Turn<Log>&, const Action&) noexcept {}
 };
 
-/// Only a command that ran in this session, from the same directory, and was refused something. Throws ApprovalError
+/// Only a command that ran in this session, from the same directory, and was refused something. As sure as the record
+/// of that is: where no observer looks on, a command that prints such a message counts. Throws ApprovalError
 /// (ESCALATION_INVALID). Source: T-ESC-16.
 struct OnlyAfterDenial {
   template <SessionLog Log>
@@ -87,11 +92,16 @@ template <SessionLog Log>
 
 }  // namespace detail
 
-/// Throws ApprovalError (ESCALATION_INVALID) when nothing but blanks says why (ESC-02).
+/// Throws ApprovalError (ESCALATION_INVALID) when nothing that can be seen says why (ESC-02).
 inline void require_justification(std::string_view justification) {
-  if (justification.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos)
-    throw ApprovalError(ErrorCode::escalation_invalid,
-                        "a wider mode needs a justification; say in a sentence why the command needs it");
+  for (std::string_view rest = justification; !rest.empty();) {
+    const std::size_t length = detail::character_length(rest);
+    const std::uint32_t number = length == 0 ? 0 : detail::code_point(rest, length);
+    if (number > 0x20 && !detail::is_among(detail::not_to_be_seen, number)) return;
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  throw ApprovalError(ErrorCode::escalation_invalid,
+                      "a wider mode needs a justification; say in a sentence why the command needs it");
 }
 
 /// Asks for leave to do an action under its mode, and does it when it is given. Throws ApprovalError when it is not:

@@ -178,7 +178,7 @@ class Harness {
   }
 
   std::shared_ptr<B> backend_ = std::make_shared<B>();
-  ApprovalService<Chain> approvals_{};
+  ApprovalService<Chain> approvals_;
 };
 
 }  // namespace cordon

@@ -9,7 +9,7 @@
 
 inline cordon::ApprovalResult ask(cordon::Turn<cordon::MemoryLog>& turn, cordon::ApprovalRequest request) {
 #ifdef CORDON_BREAK
-  const cordon::AllowedOnce mine(std::make_shared<const cordon::ApprovalRequest>(std::move(request)), "session",
+  const cordon::AllowedOnce mine(std::make_shared<const cordon::ApprovalRequest>(std::move(request)), nullptr,
                                  turn.number());
   return cordon::ApprovalResult::allowed_once;
 #else

@@ -1026,16 +1026,68 @@ equal 'what the log has of it (T-ESC-15)' 'turn/start approval/asked approval/de
 id=$(sed -n 's/.*"type":"approval\/asked","data":{"id":"\([0-9a-f]*\)".*/\1/p' "$log" | head -1)
 check 'the run names its grant' grep -qF "\"allowed_by\":\"grant $id\"" "$log"
 equal 'the log is sound' 0 "$("$cordon" session verify "$log" >/dev/null; echo $?)"
-# What a session remembers: here written by hand, since it takes a terminal to say so.
-cp "$log" "$place/remembers.jsonl"
-"$cordon" session turn "$place/remembers.jsonl" start
-events=$("$cordon" session verify "$place/remembers.jsonl" | sed 's/ .*//')
-echo "{\"seq\":$events,\"time\":1,\"type\":\"approval/rule\",\"ignorable\":true,\"data\":{\"id\":\"$id\",\"words\":[\"ls\"],\"mode\":\"workspace-write\",\"workspace_root\":\"$workspace\",\"working_directory\":\"$workspace\"}}" >>"$place/remembers.jsonl"
-check 'show lists it (F100)' grep -qF '"words":["ls"],"exact":false,"mode":"workspace-write"' <("$cordon" session show "$place/remembers.jsonl" --json)
-escalate workspace-write --session "$place/remembers.jsonl" --approve-with "$bin/no" -- ls
-check 'and nobody is asked about it (F97)' grep -qE '"outcome":"allowed-once","answered_by":"session-rules"' "$facts"
-escalate danger-full-access --session "$place/remembers.jsonl" --approve-with "$bin/no" -- ls
-equal 'but about another mode' 125 "$status"
+# What a session remembers, with a human at a terminal of his own.
+cat >"$place/human.py" <<'END'
+import fcntl, os, pty, struct, sys, termios, time
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+seen = b""
+while b"Your answer" not in seen:
+    seen += os.read(terminal, 4096)
+time.sleep(0.5)
+os.write(terminal, sys.argv[1].encode())
+try:
+    while piece := os.read(terminal, 4096):
+        seen += piece
+except OSError:
+    pass
+sys.stdout.write(seen.decode(errors="replace"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+human() { # KEY ARGUMENT…: as escalate, with --ask
+  local key=$1
+  shift
+  rm -f "$facts"
+  seen=$(python3 "$place/human.py" "$key" "$cordon" run --workspace "$workspace" --json "$facts" --justify 'it has to' --ask "$@" 2>&1)
+  status=$?
+}
+if command -v python3 >/dev/null; then
+  memory=$place/remembers.jsonl
+  human y --escalate danger-full-access -- touch "$outside/by-human"
+  check 'a human allows' test "$status" = 0 -a -e "$outside/by-human"
+  check 'and is the one who answered' grep -qE '"outcome":"allowed-once","answered_by":"terminal"' "$facts"
+  check 'having seen the command' grep -qF "touch" <<<"$seen"
+  human n --escalate danger-full-access -- touch "$outside/by-human-2"
+  equal 'a human rejects' 125 "$status"
+  check_not 'and nothing runs' test -e "$outside/by-human-2"
+  human a --session "$memory" --escalate workspace-write -- touch kept
+  equal 'a human allows, and is not to be asked again' 0 "$status"
+  check 'show lists it (F100)' grep -qF '"words":["touch","kept"],"exact":true,"mode":"workspace-write"' <("$cordon" session show "$memory" --json)
+  again() { in_workspace --session "$memory" --justify 'it has to' --approve-with "$bin/no" "$@"; }
+  again --escalate workspace-write -- touch kept
+  check 'nobody is asked about it (F97)' grep -qE '"outcome":"allowed-once","answered_by":"session-rules"' "$facts"
+  for more in '--escalate danger-full-access' "--escalate workspace-write --write $outside" "--escalate workspace-write --stdin $facts" '--escalate workspace-write --env A=b'; do
+    again $more -- touch kept
+    equal "but with $more" 125 "$status"
+  done
+  again --escalate workspace-write -- touch kept other
+  equal 'but about another command' 125 "$status"
+  rm -f "$workspace/kept"
+elif [ "${CORDON_REQUIRE_KERNEL:-0}" = 1 ]; then
+  report 1 'python3 is needed for what a human does at a terminal'
+fi
+refused '--ask behind a program that always decides' USAGE --workspace "$workspace" "${wide[@]}" --approve-with "$bin/yes" --ask -- "${mark[@]}"
+check 'the request says what is typed' grep -qF '"input":{"kind":"copied"}' <(escalate danger-full-access --approve-with "$bin/no" --stdin "$place/bad.json" -- cat; cat "$place/question")
+
+# A directory that is exchanged while somebody thinks is not the one that he allowed.
+mkdir "$workspace/build" "$outside/home"
+touch "$outside/home/precious"
+answerer thinks "mv '$workspace/build' '$workspace/old'; ln -s '$outside/home' '$workspace/build'; echo '{\"outcome\":\"allowed-once\"}'"
+refused 'a directory that is exchanged' ACTION_CHANGED --workspace "$workspace" --cwd "$workspace/build" "${wide[@]}" --approve-with "$bin/thinks" -- find . -type f -delete
+check 'what was elsewhere is there' test -e "$outside/home/precious"
+rm -rf "$workspace/build" "$workspace/old" "$outside/home"
 "$cordon" session approval "$log" never
 rm -f "$place/asked"
 refused 'a session that asks nobody' APPROVAL_REJECTED --workspace "$workspace" --session "$log" "${wide[@]}" --approve-with "$bin/yes" -- "${mark[@]}"

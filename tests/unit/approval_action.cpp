@@ -40,15 +40,30 @@ TEST_CASE("the digest of an action is another when anything in it is another") {
   with_variable.environment = {"A=b"};
   process::RunOptions with_input;
   with_input.input = process::Input::bytes("x");
-  const std::vector<Action> actions{
-      {{"/bin/true"}, read_only, plain, {}},           {{"/bin/true", ""}, read_only, plain, {}},
-      {{"/bin/true", "a", "b"}, read_only, plain, {}}, {{"/bin/true", "a b"}, read_only, plain, {}},
-      {{"/bin/true", "ab"}, read_only, plain, {}},     {{"/bin/false"}, read_only, plain, {}},
-      {{"/bin/true"}, workspace_write, plain, {}},     {{"/bin/true"}, danger_full_access, plain, {}},
-      {{"/bin/true"}, read_only, protected_one, {}},   {{"/bin/true"}, read_only, wide, {}},
-      {{"/bin/true"}, read_only, limited, {}},         {{"/bin/true"}, read_only, elsewhere, {}},
-      {{"/bin/true"}, read_only, plain, in_sub},       {{"/bin/true"}, read_only, plain, with_variable},
-      {{"/bin/true"}, read_only, plain, with_input}};
+  process::RunOptions with_empty_input;
+  with_empty_input.input = process::Input::bytes("");
+  process::RunOptions with_copied_input;
+  with_copied_input.input = process::Input::copy_of(0);
+  process::RunOptions with_terminal;
+  with_terminal.terminal = process::TerminalSize{};
+  const std::vector<Action> actions{{{"/bin/true"}, read_only, plain, {}},
+                                    {{"/bin/true", ""}, read_only, plain, {}},
+                                    {{"/bin/true", "a", "b"}, read_only, plain, {}},
+                                    {{"/bin/true", "a b"}, read_only, plain, {}},
+                                    {{"/bin/true", "ab"}, read_only, plain, {}},
+                                    {{"/bin/false"}, read_only, plain, {}},
+                                    {{"/bin/true"}, workspace_write, plain, {}},
+                                    {{"/bin/true"}, danger_full_access, plain, {}},
+                                    {{"/bin/true"}, read_only, protected_one, {}},
+                                    {{"/bin/true"}, read_only, wide, {}},
+                                    {{"/bin/true"}, read_only, limited, {}},
+                                    {{"/bin/true"}, read_only, elsewhere, {}},
+                                    {{"/bin/true"}, read_only, plain, in_sub},
+                                    {{"/bin/true"}, read_only, plain, with_variable},
+                                    {{"/bin/true"}, read_only, plain, with_input},
+                                    {{"/bin/true"}, read_only, plain, with_empty_input},
+                                    {{"/bin/true"}, read_only, plain, with_copied_input},
+                                    {{"/bin/true"}, read_only, plain, with_terminal}};
   std::set<std::string> digests;
   for (const Action& action : actions) digests.insert(action.digest());
   CHECK(digests.size() == actions.size());
@@ -85,18 +100,18 @@ TEST_CASE("a program that was written, exchanged or removed since is not the sam
   const PolicyScope scope = support::policy<ReadOnly>(place.path()).scope();
   const auto frozen = [&] { return Action({tool}, read_only, scope, {}); };
   const Action same = frozen();
-  CHECK(same.same_executable());
+  CHECK(same.unchanged());
   const Action written = frozen();
   ::usleep(20'000);  // longer than the kernel's clock tick
   write_program(tool, "#!/bin/sX\n");
-  CHECK_FALSE(written.same_executable());
+  CHECK_FALSE(written.unchanged());
   const Action exchanged = frozen();
   write_program(tool + ".new", "#!/bin/sX\n");
   std::filesystem::rename(tool + ".new", tool);
-  CHECK_FALSE(exchanged.same_executable());
+  CHECK_FALSE(exchanged.unchanged());
   const Action removed = frozen();
   std::filesystem::remove(tool);
-  CHECK_FALSE(removed.same_executable());
+  CHECK_FALSE(removed.unchanged());
 }
 
 TEST_CASE("the environment of an action is told as what it adds and removes") {

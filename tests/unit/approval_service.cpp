@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cordon/approval/answerers/any.hpp>
 #include <cordon/approval/answerers/deferred.hpp>
 #include <cordon/approval/answerers/scripted.hpp>
 #include <cordon/audit.hpp>
@@ -207,6 +208,31 @@ TEST_CASE("who takes longer than the time limit is unavailable, and the log says
   CHECK(words(service.request(open.turn, request())) == "unavailable by time-limit");
   gate->opened.set_value();
   gate->wait_for_through(1);
+}
+
+TEST_CASE("an answer behind the time limit is too late also when nobody looked in between") {
+  OpenTurn open;
+  // The limit is over before the thread that waits for it gets to run, and the answer is there by then.
+  auto service = service_of(
+      [](const ApprovalRequest&, const AnyNext&) {
+        std::this_thread::sleep_for(2ms);
+        return Decision::allow();
+      },
+      {.time_limit = 0ms});
+  for (int i = 0; i != 50; ++i) CHECK(words(service.request(open.turn, request())) == "unavailable by time-limit");
+}
+
+TEST_CASE("an answerer may replace the service that asks it") {
+  OpenTurn open;
+  using Self = ApprovalService<AnswererChain<AnyAnswerer>>;
+  std::optional<Self> service;
+  service.emplace(
+      AnswererChain<AnyAnswerer>(AnyAnswerer("itself", [&, text = std::string(100, 'x')](const ApprovalRequest&) {
+        service.emplace(
+            AnswererChain<AnyAnswerer>(AnyAnswerer("none", [](const ApprovalRequest&) { return std::nullopt; })));
+        return std::optional<std::string>(text.size() == 100 ? "rejected" : "");
+      })));
+  CHECK(words(service->request(open.turn, request())) == "rejected by itself");
 }
 
 TEST_CASE("T-APR-09: never is rejected whatever the chain says, wherever in it, and nobody is asked") {
@@ -442,7 +468,8 @@ TEST_CASE("without waiting too: a turn that ended meanwhile, and a log that has 
   Asked asked;
   asked.ask(service, open.turn);
   open.turn.end();
-  asked.responder->answer(Decision::allow());
+  CHECK_FALSE(asked.responder->pending());
+  CHECK_FALSE(asked.responder->answer(Decision::allow()));
   CHECK(asked.outcomes == std::vector<std::string>{"cancelled"});
 
   const auto script = std::make_shared<support::ScriptedLog::Script>();
@@ -456,6 +483,19 @@ TEST_CASE("without waiting too: a turn that ended meanwhile, and a log that has 
   script->fails = true;
   responder->answer(Decision::allow());
   CHECK(outcome == "unavailable");
+}
+
+TEST_CASE("an outcome that a program does not take ends no program, when it is a stop that decides") {
+  OpenTurn open;
+  ApprovalService<AnswererChain<>> service;
+  std::stop_source stop;
+  std::optional<Responder> responder;
+  service.request_async(
+      open.turn, request(), [&](Responder given) { responder.emplace(std::move(given)); },
+      [](const ApprovalOutcome&) { throw std::runtime_error("mine"); }, stop.get_token());
+  stop.request_stop();
+  CHECK_FALSE(responder->pending());
+  CHECK(open.session.state().unanswered().empty());
 }
 
 // --- many at a time -------------------------------------------------------------------------------------------------

@@ -53,7 +53,14 @@ TEST_CASE("a confined command is recorded before it runs, with how it is confine
   turn.end();
   const std::vector<Event> events = events_of(session);
   REQUIRE(events.size() == 4);
-  CHECK(events[1] == Event(ExecConfined{command.elements(), workspace_write, "/var/tmp", "stand-in", {}}));
+  CHECK(events[1] ==
+        Event(ExecConfined{command.elements(),
+                           workspace_write,
+                           "/var/tmp",
+                           "stand-in",
+                           {},
+                           "",
+                           Action::digest_of_command(command, policy<WorkspaceWrite>("/var/tmp").scope(), {})}));
   const auto& settled = std::get<ExecSettled>(events[2]);
   CHECK(settled.exec == 1);
   CHECK(settled.outcome == "exited");
@@ -103,7 +110,8 @@ TEST_CASE("a command with no confinement is recorded with what allowed it") {
   (void)run_in(turn, harness, unconfined(command, "/var/tmp"), full_access_reason(session, false));
   const auto events = events_of(session);
   CHECK(events[events.size() - 2] ==
-        Event(ExecUnconfined{command.elements(), "/var/tmp", "preset danger-full-access"}));
+        Event(ExecUnconfined{command.elements(), "/var/tmp", "preset danger-full-access",
+                             Action::digest_of_command(command, policy<ReadOnly>("/var/tmp").scope(), {})}));
   CHECK(std::get<ExecSettled>(events.back()).exit_code == 4);
 }
 

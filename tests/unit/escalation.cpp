@@ -70,7 +70,7 @@ TEST_CASE("T-ESC-03: a justification of nothing but blanks is refused, and nobod
   auto harness = asking(script);
   const Marker marker;
   const std::uint64_t size = open.session.state().size();
-  for (const char* blank : {"", "   ", "\t\n\r"})
+  for (const char* blank : {"", "   ", "\t\n\r", "\xc2\xa0\xe2\x80\x8b", "\xff"})
     CHECK(code_of([&] {
             (void)run_escalated(open.turn, harness, marker.command, danger_full_access, blank, in(marker.place.path()));
           }) == "ESCALATION_INVALID");
@@ -311,7 +311,8 @@ TEST_CASE("a grant is worth nothing in another turn, or another session") {
   Turn<MemoryLog> next = open.session.begin_turn();
   CHECK(code_of([&] { (void)run_in(next, harness, std::move(late.front())); }) == "APPROVAL_OUTSIDE_TURN");
 
-  Session<MemoryLog> other(MemoryLog(SessionHeader{"other", 0}));
+  // Of the same name: what counts is which one it is.
+  Session<MemoryLog> other(MemoryLog(SessionHeader{"s", 0}));
   OpenTurn mine;
   Turn<MemoryLog> theirs = other.begin_turn();
   auto foreign = granted(mine, harness, support::action(marker.command));
@@ -347,6 +348,39 @@ TEST_CASE("a program that is exchanged after it was approved is not run") {
   CHECK(code_of([&] { (void)run_in(open.turn, harness, std::move(grants.front())); }) == "ACTION_CHANGED");
   CHECK_FALSE(std::filesystem::exists(place.path() + "/evil"));
   CHECK(open.events<ExecUnconfined>().empty());
+}
+
+TEST_CASE("a directory or a root that is exchanged after it was approved is not run in") {
+  OpenTurn open;
+  auto harness = asking(Scripted(std::vector<Decision>(6, Decision::allow())));
+  const TempDirectory place("/var/tmp");
+  for (const char* name : {"work", "work/sub", "extra", "elsewhere"})
+    std::filesystem::create_directory(place.path() + "/" + name);
+  const PolicyScope scope =
+      support::policy<WorkspaceWrite>({.workspace_root = place.path() + "/work", .write = {place.path() + "/extra"}})
+          .scope();
+  process::RunOptions options;
+  options.working_directory = place.path() + "/work/sub";
+  const std::string exchanged = GENERATE("work", "work/sub", "extra");
+  const bool by_symlink = GENERATE(true, false);
+  auto grants = granted(open, harness, Action({"/bin/sh", "-c", "echo x >ran"}, danger_full_access, scope, options));
+  std::filesystem::rename(place.path() + "/" + exchanged, place.path() + "/moved");
+  if (by_symlink)
+    std::filesystem::create_directory_symlink(place.path() + "/elsewhere", place.path() + "/" + exchanged);
+  else
+    std::filesystem::create_directory(place.path() + "/" + exchanged);
+  CHECK(code_of([&] { (void)run_in(open.turn, harness, std::move(grants.front())); }) == "ACTION_CHANGED");
+  CHECK_FALSE(std::filesystem::exists(place.path() + "/elsewhere/ran"));
+}
+
+TEST_CASE("a grant is worth nothing once the session asks for no approvals") {
+  OpenTurn open;
+  auto harness = asking(Scripted({Decision::allow()}));
+  const Marker marker;
+  auto grants = granted(open, harness, support::action(marker.command));
+  open.session.set_approval_policy(ApprovalPolicy::never);
+  CHECK(code_of([&] { (void)run_in(open.turn, harness, std::move(grants.front())); }) == "APPROVAL_REJECTED");
+  CHECK(marker.runs() == 0);
 }
 
 TEST_CASE("what runs is the action that was asked about: its directory, environment and input too") {

@@ -4,6 +4,7 @@
 
 #include <cordon/approval/answerers/scripted.hpp>
 #include <cordon/approval/service.hpp>
+#include <cordon/audit.hpp>
 #include <cordon/session/jsonl_log.hpp>
 #include <string>
 #include <vector>
@@ -56,10 +57,13 @@ TEST_CASE(
   CHECK(open.events<ApprovalDecided>().size() == 4);
   const auto remembered = open.events<ApprovalRemembered>();
   REQUIRE(remembered.size() == 1);
-  CHECK(
-      remembered.front() ==
-      ApprovalRemembered{
-          open.events<ApprovalAsked>().front().id, {"git", "log"}, false, workspace_write, "/usr/share", "/usr/share"});
+  CHECK(remembered.front() == ApprovalRemembered{open.events<ApprovalAsked>().front().id,
+                                                 {"git", "log"},
+                                                 false,
+                                                 workspace_write,
+                                                 "/usr/share",
+                                                 "/usr/share",
+                                                 git({}).setting_digest()});
 }
 
 TEST_CASE("F100: a rule holds for its mode, its root and its directory, and asks again anywhere else") {
@@ -138,13 +142,62 @@ TEST_CASE("a rule dies with its session, and lives as long as that, whichever pr
 
 TEST_CASE("a rule has a place in the log that older readers may ignore, and a program can't fill it without end") {
   OpenTurn open;
+  const ApprovalRemembered rule{"id", {"git"}, false, read_only, "/w", "/w", "digest"};
   std::string line;
-  detail::write_record(line, Record{0, 0, ApprovalRemembered{"id", {"git"}, false, read_only, "/w", "/w"}});
+  detail::write_record(line, Record{0, 0, rule});
   CHECK(line.find("\"ignorable\":true") != std::string::npos);
   SessionState state = open.session.state();
-  for (std::size_t i = 0; i != SessionState::most_remembered; ++i)
-    CHECK(state.apply(ApprovalRemembered{"id", {"git"}, false, read_only, "/w", "/w"}).empty());
-  CHECK_FALSE(state.apply(ApprovalRemembered{"id", {"git"}, false, read_only, "/w", "/w"}).empty());
-  SessionState closed;
-  CHECK_FALSE(closed.apply(ApprovalRemembered{"id", {"git"}, false, read_only, "/w", "/w"}).empty());
+  const auto allow = [&](ApprovalResult result) {
+    CHECK(state.apply(ApprovalAsked{"id", "shell"}).empty());
+    CHECK(state.apply(ApprovalDecided{"id", result, "user"}).empty());
+  };
+  CHECK_FALSE(state.apply(rule).empty());
+  allow(ApprovalResult::rejected);
+  CHECK_FALSE(state.apply(rule).empty());
+  allow(ApprovalResult::allowed_once);
+  CHECK_FALSE(state.apply(ApprovalRemembered{"another", {"git"}, false, read_only, "/w", "/w", "digest"}).empty());
+  for (std::size_t i = 0; i != SessionState::most_remembered; ++i) CHECK(state.apply(rule).empty());
+  CHECK_FALSE(state.apply(rule).empty());
+  SessionState later = open.session.state();
+  std::swap(state, later);
+  allow(ApprovalResult::allowed_once);
+  CHECK(state.apply(ExecUnconfined{{"x"}, "/w", "x"}).empty());
+  CHECK_FALSE(state.apply(rule).empty());
+}
+
+TEST_CASE("a rule holds for what was shown: not with another root, protection, limit, variable or input") {
+  OpenTurn open;
+  Service service{AnswererChain<Scripted>(Scripted({remembers({"git", "log"}), remembers({"git", "log"})}))};
+  const Argv command({"git", "log"});
+  const auto scope = [](PolicyRequest request) {
+    request.workspace_root = "/usr/share";
+    return support::policy<ReadOnly>(std::move(request)).scope();
+  };
+  const auto with = [&](PolicyScope where, process::RunOptions options = plain_options()) {
+    return ask(service, open.turn, Action(command, workspace_write, std::move(where), std::move(options)));
+  };
+  process::RunOptions typed = plain_options();
+  typed.input = process::Input::bytes("patch");
+  CHECK(with(scope({}), typed) == "allowed-once by scripted");
+  CHECK(open.events<ApprovalRemembered>().empty());
+  CHECK(with(scope({})) == "allowed-once by scripted");
+  CHECK(with(scope({})) == "allowed-once by session-rules");
+  CHECK(with(scope({.write = {"/usr/lib/locale"}})) == "unavailable by ");
+  CHECK(with(scope({.protect = {"/usr/share/doc"}})) == "unavailable by ");
+  CHECK(with(scope({.resources = {.processes = 100}})) == "unavailable by ");
+  CHECK(with(scope({}), typed) == "unavailable by ");
+  process::RunOptions less = plain_options();
+  less.environment.pop_back();
+  CHECK(with(scope({}), less) == "unavailable by ");
+  process::RunOptions screen = plain_options();
+  screen.terminal = process::TerminalSize{};
+  CHECK(with(scope({}), screen) == "unavailable by ");
+}
+
+TEST_CASE("a rule that has in it what the log is not to show is not kept") {
+  OpenTurn open;
+  Service service(AnswererChain<Scripted>(Scripted({remembers({"git", "log", "--token=hunter2"}, true)})),
+                  {.mask = MaskSecrets{}});
+  CHECK(ask(service, open.turn, git({"log", "--token=hunter2"})) == "allowed-once by scripted");
+  CHECK(open.events<ApprovalRemembered>().empty());
 }

@@ -69,9 +69,10 @@ struct EnvironmentDelta {
 };
 
 /// What is to run, and everything that decides what that does: argv, program, directory, mode, roots, environment,
-/// input and limits. Never changes. A value type; its digest names it.
+/// input, terminal and resource limits. Never changes. A value type; its digest names it.
 ///
-/// Does not hold what the files that it reads say: a script that is approved can be written before it runs.
+/// Does not hold what the files that it reads say: a script that is approved can be written before it runs. Nor what an
+/// input says that is copied from a descriptor.
 class Action {
  public:
   /// `command` under `mode`, within the roots of `scope`, as `options` say. What is relative in them is made absolute
@@ -82,19 +83,10 @@ class Action {
     executable_ = ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory);
     environment_ = EnvironmentDelta::between(process::ambient_environment(), options_.environment);
     command_digest_ = digest_of(command_, executable_, options_.working_directory, scope_);
+    places_ = places_of(scope_, options_.working_directory);
+    setting_digest_ = digest_of_setting();
     detail::Sha256 whole;
-    add(whole, {command_digest_, std::string(mode_.name()), options_.input.content().value_or(std::string()),
-                std::to_string(options_.input.piped())});
-    std::vector<std::string> environment = options_.environment;
-    std::sort(environment.begin(), environment.end());
-    add(whole, environment);
-    add(whole, scope_.extra_roots);
-    add(whole, scope_.protected_paths);
-    std::vector<std::string> limits;
-    scope_.resources.for_each([&](Resource resource, std::uint64_t value) {
-      limits.push_back(std::string(name(resource)) + "=" + std::to_string(value));
-    });
-    add(whole, limits);
+    add(whole, {command_digest_, setting_digest_});
     digest_ = whole.finish();
   }
 
@@ -120,9 +112,20 @@ class Action {
                      scope);
   }
 
-  /// Whether the program is still the one that was looked at. Between this and the execution it can still be exchanged.
-  [[nodiscard]] bool same_executable() const {
-    return ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory) == executable_;
+  /// The same of all but argv and program: where, under which mode and with what the command is to run.
+  [[nodiscard]] const std::string& setting_digest() const noexcept { return setting_digest_; }
+
+  /// What the command reads: "none", "text", or "copied" from a descriptor, of which nobody knows what it will say.
+  [[nodiscard]] std::string_view input_kind() const noexcept {
+    return options_.input.content() ? "text" : options_.input.piped() ? "copied" : "none";
+  }
+
+  /// Whether the program, the directory and the roots are still those that were looked at. Between this and the
+  /// execution they can still be exchanged.
+  [[nodiscard]] bool unchanged() const {
+    return ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory) ==
+               executable_ &&
+           places_of(scope_, options_.working_directory) == places_;
   }
 
  private:
@@ -130,6 +133,50 @@ class Action {
     const std::string& spelled = options.working_directory.empty() ? scope.workspace_root : options.working_directory;
     std::string found;
     return os::canonical_path(spelled, found) < 0 ? spelled : found;
+  }
+
+  /// Which files the directory and the roots are. One that a symlink leads to now is none.
+  [[nodiscard]] static std::vector<FileIdentity> places_of(const PolicyScope& scope, const std::string& directory) {
+    std::vector<FileIdentity> places;
+    const auto add_place = [&](const std::string& path) {
+      std::string found;
+      os::FileTimes times;
+      if (os::canonical_path(path, found) == 0 && found == path && os::times_of(path, times) == 0)
+        places.push_back({times.facts.device, times.facts.inode, times.born});
+      else
+        places.emplace_back();
+    };
+    add_place(directory);
+    add_place(scope.workspace_root);
+    for (const auto* paths : {&scope.extra_roots, &scope.protected_paths})
+      for (const std::string& path : *paths) add_place(path);
+    return places;
+  }
+
+  [[nodiscard]] std::string digest_of_setting() const {
+    detail::Sha256 hash;
+    std::string terminal = "none";
+    if (options_.terminal)
+      terminal = std::to_string(options_.terminal->rows) + "x" + std::to_string(options_.terminal->columns);
+    add(hash, {std::string(mode_.name()), options_.working_directory, scope_.workspace_root, std::string(input_kind()),
+               options_.input.content().value_or(std::string()), terminal});
+    std::vector<std::string> texts = options_.environment;
+    std::sort(texts.begin(), texts.end());
+    add(hash, texts);
+    add(hash, scope_.extra_roots);
+    add(hash, scope_.protected_paths);
+    texts.clear();
+    scope_.resources.for_each([&](Resource resource, std::uint64_t value) {
+      texts.push_back(std::string(name(resource)) + "=" + std::to_string(value));
+    });
+    add(hash, texts);
+    texts.clear();
+    for (const FileIdentity& place : places_) {
+      texts.push_back(std::to_string(place.device) + ":" + std::to_string(place.inode) + ":" +
+                      std::to_string(place.born));
+    }
+    add(hash, texts);
+    return hash.finish();
   }
 
   [[nodiscard]] static std::string digest_of(const Argv& command, const ExecutableIdentity& executable,
@@ -157,6 +204,8 @@ class Action {
   process::RunOptions options_;
   ExecutableIdentity executable_;
   EnvironmentDelta environment_;
+  std::vector<FileIdentity> places_;
+  std::string setting_digest_;
   std::string digest_;
   std::string command_digest_;
 };

@@ -225,10 +225,12 @@ inline constexpr std::string_view plain_builtins =
 }
 
 /// What may be offered to be allowed for the rest of a session: exactly the commands of this action, each once. Nothing
-/// when rules may not speak about it, or when any of them runs what its arguments say, which may be a file that
-/// changes.
+/// when rules may not speak about it, when any of them runs what its arguments say, which may be a file that changes,
+/// and for what has an input or a terminal, or no confinement.
 [[nodiscard]] inline std::vector<ArgvPrefix> rules_to_remember(const Action& action) {
   std::vector<ArgvPrefix> rules;
+  const process::RunOptions& options = action.options();
+  if (!action.mode().confined() || options.input.piped() || options.terminal) return rules;
   const auto commands = commands_for_rules(action);
   if (!commands) return rules;
   for (const std::vector<std::string>& command : *commands) {

@@ -41,7 +41,7 @@ class [[nodiscard]] AllowedOnce {
   friend class detail::Question;
   friend struct detail::UseGrant;
 
-  AllowedOnce(std::shared_ptr<const ApprovalRequest> request, std::string session, std::uint64_t turn)
+  AllowedOnce(std::shared_ptr<const ApprovalRequest> request, std::shared_ptr<const void> session, std::uint64_t turn)
       : request_(std::move(request)), session_(std::move(session)), turn_(turn) {}
 
   [[nodiscard]] const ApprovalRequest& request() const {
@@ -57,7 +57,7 @@ class [[nodiscard]] AllowedOnce {
   }
 
   std::shared_ptr<const ApprovalRequest> request_;
-  std::string session_;
+  std::shared_ptr<const void> session_;  ///< that it was given in: this very one, whatever others are called
   std::uint64_t turn_;
 };
 

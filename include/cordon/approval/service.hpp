@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <condition_variable>
 #include <cordon/approval/answerer_chain.hpp>
 #include <cordon/approval/commands.hpp>
@@ -14,6 +15,7 @@
 #include <cordon/session/session.hpp>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,6 +72,14 @@ class Question {
 
   [[nodiscard]] const std::shared_ptr<const ApprovalRequest>& request() const noexcept { return request_; }
 
+  /// Whether it is still without a decision.
+  [[nodiscard]] bool open() const {
+    return core_->with_log([&](const Log& log) {
+      const auto& unanswered = log.state().unanswered();
+      return std::find(unanswered.begin(), unanswered.end(), request_->id()) != unanswered.end();
+    });
+  }
+
   /// What nobody has to be asked about: in this order a stop, the policy, the ceiling and what the session remembers.
   [[nodiscard]] std::optional<Decision> at_once(const std::stop_token& stop) const {
     const Action& action = request_->action();
@@ -79,18 +89,11 @@ class Question {
       return signed_by("ceiling", Decision::reject("nothing wider than " + std::string(options_->ceiling.name()) +
                                                    " can be approved here"));
     std::vector<ArgvPrefix> prefixes;
-    std::string id;
     core_->with_log([&](const Log& log) {
       for (const ApprovalRemembered& rule : log.state().remembered())
-        if (rule.mode == action.mode() && rule.workspace_root == action.scope().workspace_root &&
-            rule.working_directory == action.working_directory()) {
-          prefixes.push_back({rule.words, rule.exact});
-          id = rule.id;
-        }
+        if (rule.setting == action.setting_digest()) prefixes.push_back({rule.words, rule.exact});
     });
-    if (prefixes.empty()) return std::nullopt;
-    const auto commands = commands_for_rules(action);
-    if (!commands || !all_covered(*commands, prefixes)) return std::nullopt;
+    if (prefixes.empty() || !speaks_about(prefixes)) return std::nullopt;
     return signed_by("session-rules", Decision::allow());
   }
 
@@ -98,31 +101,34 @@ class Question {
 
   /// Records the decision and gives what it comes to: a grant only when it is recorded, and nothing forbids it by now.
   /// Throws LogError.
-  [[nodiscard]] ApprovalOutcome decide(Decision decision) const {
-    std::optional<ApprovalDecided> decided;
-    std::string session;
+  [[nodiscard]] ApprovalOutcome decide(Decision decision, bool* counted = nullptr) const {
+    ApprovalDecided decided{request_->id(), ApprovalResult::cancelled};
+    // Looked at before the session is locked: a file system may take its time.
+    std::vector<Event> rules = rules_of(decision);
     core_->append_chosen(turn_, [&](const SessionState& state, ApprovalPolicy policy, bool open) {
       std::vector<Event> events;
       const auto& unanswered = state.unanswered();
       if (!open || std::find(unanswered.begin(), unanswered.end(), request_->id()) == unanswered.end()) {
         // Whoever ended the turn has recorded it as cancelled.
         decision = Decision::cancel("its turn has ended");
+        if (counted != nullptr) *counted = false;
         return events;
       }
       if (decision.result() == ApprovalResult::allowed_once && policy == ApprovalPolicy::never) decision = by_policy();
       decided = {request_->id(), decision.result(), decision.answered_by()};
-      events.emplace_back(*decided);
-      if (decision.result() == ApprovalResult::allowed_once)
-        add_rules(events, decision.remember(), SessionState::most_remembered - state.remembered().size());
+      events.emplace_back(decided);
+      if (decision.result() == ApprovalResult::allowed_once &&
+          rules.size() <= SessionState::most_remembered - state.remembered().size())
+        events.insert(events.end(), std::move_iterator(rules.begin()), std::move_iterator(rules.end()));
       return events;
     });
-    if (decided && options_->observer) tell(*decided);
+    if (options_->observer) tell(decided);
     return outcome(decision);
   }
 
   /// What it comes to when it could not be recorded, and nobody is there to be told with an exception.
-  [[nodiscard]] ApprovalOutcome unrecorded(const std::exception& why) const {
-    return outcome(Decision::unavailable(std::string("the decision could not be recorded: ") + why.what()));
+  [[nodiscard]] ApprovalOutcome unrecorded(const std::string& why) const {
+    return outcome(Decision::unavailable("the decision could not be recorded: " + why));
   }
 
  private:
@@ -137,21 +143,30 @@ class Question {
   }
   static Decision by_policy() { return signed_by("policy", Decision::reject("this session asks for no approvals")); }
 
-  static bool all_covered(const std::vector<std::vector<std::string>>& commands,
-                          const std::vector<ArgvPrefix>& prefixes) {
-    return std::all_of(commands.begin(), commands.end(),
-                       [&](const auto& command) { return prefixes_cover(prefixes, command); });
+  /// Whether rules of a session may be about this action, and these are about each of its commands. What is typed is
+  /// nothing that a rule says, so an action with an input or a terminal is none.
+  [[nodiscard]] bool speaks_about(const std::vector<ArgvPrefix>& prefixes) const {
+    const process::RunOptions& options = request_->action().options();
+    if (options.input.piped() || options.terminal) return false;
+    const auto commands = commands_for_rules(request_->action());
+    return commands && std::all_of(commands->begin(), commands->end(),
+                                   [&](const auto& command) { return prefixes_cover(prefixes, command); });
   }
 
-  /// None at all unless they speak about this very action.
-  void add_rules(std::vector<Event>& events, const std::vector<ArgvPrefix>& prefixes, std::size_t room) const {
+  /// What is to be remembered with this decision: nothing unless it speaks about this very action, and has nothing in
+  /// it that the log is not to show.
+  [[nodiscard]] std::vector<Event> rules_of(const Decision& decision) const {
+    std::vector<Event> rules;
+    const std::vector<ArgvPrefix> prefixes = decision.remember();
+    if (prefixes.empty() || !speaks_about(prefixes)) return rules;
     const Action& action = request_->action();
-    if (prefixes.empty() || prefixes.size() > room) return;
-    const auto commands = commands_for_rules(action);
-    if (!commands || !all_covered(*commands, prefixes)) return;
-    for (const ArgvPrefix& prefix : prefixes)
-      events.emplace_back(ApprovalRemembered{request_->id(), prefix.words, prefix.exact, action.mode(),
-                                             action.scope().workspace_root, action.working_directory()});
+    for (const ArgvPrefix& prefix : prefixes) {
+      if (options_->mask && options_->mask(prefix.words) != prefix.words) return {};
+      rules.emplace_back(ApprovalRemembered{request_->id(), prefix.words, prefix.exact, action.mode(),
+                                            action.scope().workspace_root, action.working_directory(),
+                                            action.setting_digest()});
+    }
+    return rules;
   }
 
   void tell(const Event& event) const {
@@ -169,7 +184,7 @@ class Question {
     };
     switch (decision.result()) {
       case ApprovalResult::allowed_once:
-        return made(AllowedOnce(request_, core_->with_log([](const Log& log) { return log.header().id; }), turn_));
+        return made(AllowedOnce(request_, core_, turn_));
       case ApprovalResult::rejected:
         return made(Rejected{decision.reason()});
       case ApprovalResult::cancelled:
@@ -208,14 +223,17 @@ template <class Chain>
     std::mutex mutex;
     std::condition_variable_any given;
     std::optional<Decision> decision;
+    std::chrono::steady_clock::time_point at;
   };
   const auto answer = std::make_shared<Answer>();
+  const auto begun = std::chrono::steady_clock::now();
   std::stop_source nobody_waits;
   try {
     std::thread([answer, chain, request, token = nobody_waits.get_token()] {
       Decision decision = ask_chain(*chain, *request, token);
       const std::scoped_lock lock(answer->mutex);
       answer->decision = std::move(decision);
+      answer->at = std::chrono::steady_clock::now();
       answer->given.notify_one();
     }).detach();
   } catch (const std::system_error&) {
@@ -223,8 +241,10 @@ template <class Chain>
   }
   std::unique_lock lock(answer->mutex);
   const auto is_given = [&] { return answer->decision.has_value(); };
-  const bool given =
-      limit ? answer->given.wait_for(lock, stop, *limit, is_given) : answer->given.wait(lock, stop, is_given);
+  bool given =
+      limit ? answer->given.wait_until(lock, stop, begun + *limit, is_given) : answer->given.wait(lock, stop, is_given);
+  // A machine that slept wakes up to both, the answer and the end of the time.
+  if (given && limit) given = answer->at <= begun + *limit;
   if (given && !stop.stop_requested()) return *std::move(answer->decision);
   lock.unlock();
   nobody_waits.request_stop();
@@ -242,7 +262,7 @@ class PendingQuestion {
   PendingQuestion& operator=(const PendingQuestion&) = delete;
   virtual ~PendingQuestion() = default;
   [[nodiscard]] virtual const ApprovalRequest& request() const noexcept = 0;
-  [[nodiscard]] virtual bool pending() const noexcept = 0;
+  [[nodiscard]] virtual bool pending() const = 0;
   virtual bool settle(Decision decision) = 0;
 };
 
@@ -256,7 +276,7 @@ class AsyncQuestion : public PendingQuestion {
 
   [[nodiscard]] const Question<Log>& question() const noexcept { return question_; }
   [[nodiscard]] const ApprovalRequest& request() const noexcept override { return *question_.request(); }
-  [[nodiscard]] bool pending() const noexcept override { return !settled_; }
+  [[nodiscard]] bool pending() const override { return !settled_ && question_.open(); }
 
   bool settle(Decision decision) override {
     if (settled_.exchange(true)) return false;
@@ -266,18 +286,27 @@ class AsyncQuestion : public PendingQuestion {
     }
     // A grant is not made twice, so what done_ throws is not for this handler.
     std::optional<ApprovalOutcome> outcome;
+    bool counted = true;
     try {
-      outcome.emplace(question_.decide(std::move(decision)));
+      outcome.emplace(question_.decide(std::move(decision), &counted));
     } catch (const std::exception& why) {
-      outcome.emplace(question_.unrecorded(why));
+      outcome.emplace(question_.unrecorded(why.what()));
+      counted = false;
+    } catch (...) {
+      outcome.emplace(question_.unrecorded("the log failed"));
+      counted = false;
     }
     done_(*std::move(outcome));
-    return true;
+    return counted;
   }
 
   void stop_by(const std::stop_token& stop, const std::weak_ptr<AsyncQuestion>& self) {
     on_stop_.emplace(stop, [self] {
-      if (const auto question = self.lock()) question->settle(Question<Log>::stopped());
+      try {
+        if (const auto question = self.lock()) question->settle(Question<Log>::stopped());
+      } catch (...) {
+        // What the program does with the outcome is its own business; who asks for a stop can't be told.
+      }
     });
   }
 
@@ -310,10 +339,10 @@ class [[nodiscard]] Responder {
   /// Of the question. Not to be called after `answer`.
   [[nodiscard]] const ApprovalRequest& request() const noexcept { return question_->request(); }
   /// False when an answer would come too late: it was stopped, or its turn has ended.
-  [[nodiscard]] bool pending() const noexcept { return question_ && question_->pending(); }
+  [[nodiscard]] bool pending() const { return question_ && question_->pending(); }
 
-  /// Decides it, and calls whoever waits for that, here and now. False: it had been decided, and this is dropped. `who`
-  /// signs it.
+  /// Decides it, and calls whoever waits for that, here and now. False: this is dropped, since it had been decided, or
+  /// its turn has ended, or it could not be recorded. `who` signs it.
   bool answer(Decision decision, std::string who = "responder") {
     const auto question = std::exchange(question_, nullptr);
     decision.sign_by_copy(std::move(who));
@@ -334,7 +363,8 @@ class ApprovalService {
   static_assert(AnswererChainLike<Chain>, "cordon: ApprovalService<Chain> needs a cordon::AnswererChain<...>");
 
  public:
-  explicit ApprovalService(Chain answerers = {}, ApprovalOptions options = {})
+  ApprovalService() requires std::default_initializable<Chain> : ApprovalService(Chain()) {}
+  explicit ApprovalService(Chain answerers, ApprovalOptions options = {})
       : answerers_(std::make_shared<Chain>(std::move(answerers))),
         options_(std::make_shared<const ApprovalOptions>(std::move(options))) {}
 
@@ -379,13 +409,14 @@ class ApprovalService {
       question->settle(*std::move(decision));
       return;
     }
-    Decision decision = detail::ask_chain(*answerers_, question->request(), stop);
+    const auto chain = answerers_;  // an answerer may replace this service
+    Decision decision = detail::ask_chain(*chain, question->request(), stop);
     if (!decision.is_from_nobody()) {
       question->settle(stop.stop_requested() ? detail::Question<Log>::stopped() : std::move(decision));
       return;
     }
     question->stop_by(stop, question);
-    ask(Responder(question));
+    if (question->pending()) ask(Responder(question));
   }
 
  private:
@@ -393,7 +424,8 @@ class ApprovalService {
     if constexpr (!Chain::immediate)
       if (stop.stop_possible() || options_->time_limit)
         return detail::ask_beside(answerers_, request, stop, options_->time_limit);
-    return detail::ask_chain(*answerers_, *request, stop);
+    const auto chain = answerers_;  // an answerer may replace this service
+    return detail::ask_chain(*chain, *request, stop);
   }
 
   std::shared_ptr<Chain> answerers_;

@@ -219,6 +219,7 @@ inline void write_data(JsonObjectWriter& data, const ApprovalRemembered& event) 
   data.text("mode", event.mode.name());
   data.text("workspace_root", event.workspace_root);
   data.text("working_directory", event.working_directory);
+  data.text("setting", event.setting);
 }
 inline void write_data(JsonObjectWriter& data, const TurnStarted& event) {
   data.integer("turn", event.turn);
@@ -302,8 +303,9 @@ inline ApprovalDecided read_data(JsonMembers& data, As<ApprovalDecided>) {
           data.some_text("answered_by")};
 }
 inline ApprovalRemembered read_data(JsonMembers& data, As<ApprovalRemembered>) {
-  return {data.text("id"),   data.some_texts("words"),    data.some_flag("exact"),
-          data.mode("mode"), data.text("workspace_root"), data.text("working_directory")};
+  return {data.text("id"),     data.some_texts("words"),    data.some_flag("exact"),
+          data.mode("mode"),   data.text("workspace_root"), data.text("working_directory"),
+          data.text("setting")};
 }
 inline TurnStarted read_data(JsonMembers& data, As<TurnStarted>) {
   return {data.count("turn"), data.some_flag("detached")};

@@ -92,6 +92,7 @@ struct ApprovalRemembered {
   SandboxMode mode;                ///< it holds for actions under this mode, in this root, from this directory
   std::string workspace_root;
   std::string working_directory;
+  std::string setting;  ///< and with all else the same: see Action::setting_digest
   friend bool operator==(const ApprovalRemembered&, const ApprovalRemembered&) = default;
 };
 

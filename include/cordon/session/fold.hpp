@@ -25,6 +25,8 @@ class SessionState {
     if (switches_to_come_ != 0 && !is_switch) return "the switches of a preset are missing";
     const std::string_view problem = std::visit([this](const auto& e) { return take(e); }, event);
     if (!problem.empty()) return problem;
+    if (!std::holds_alternative<ApprovalDecided>(event) && !std::holds_alternative<ApprovalRemembered>(event))
+      allowed_.clear();
     if (switches_to_come_ != 0 && is_switch) --switches_to_come_;
     ++size_;
     return {};
@@ -89,10 +91,11 @@ class SessionState {
     const auto asked = std::find(unanswered_.begin(), unanswered_.end(), event.id);
     if (asked == unanswered_.end()) return "a decision has no open question";
     unanswered_.erase(asked);
+    allowed_ = event.outcome == ApprovalResult::allowed_once ? event.id : std::string();
     return {};
   }
   std::string_view take(const ApprovalRemembered& event) {
-    if (!open_turn_) return "a rule was remembered outside a turn";
+    if (allowed_.empty() || event.id != allowed_) return "a rule was remembered that nobody allowed just before";
     if (event.words.empty() || event.words.front().empty()) return "a rule was remembered that begins every command";
     if (remembered_.size() == most_remembered) return "too many rules were remembered";
     remembered_.push_back(event);
@@ -139,6 +142,7 @@ class SessionState {
   std::uint64_t turns_ = 0;
   std::vector<std::string> unanswered_;
   std::vector<std::uint64_t> unsettled_;
+  std::string allowed_;  ///< the question that was allowed last, when nothing else came since
   std::vector<ApprovalRemembered> remembered_;
 };
 

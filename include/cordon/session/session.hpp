@@ -29,6 +29,7 @@ namespace detail {
 
 template <class Log>
 class Question;
+struct UseGrant;
 
 /// What a session and its turns share.
 template <SessionLog Log>
@@ -195,6 +196,7 @@ class Turn {
   friend class Session<Log>;
   template <class>
   friend class detail::Question;
+  friend struct detail::UseGrant;
   Turn(std::shared_ptr<detail::SessionCore<Log>> core, std::uint64_t number, bool detached)
       : core_(std::move(core)), number_(number), detached_(detached) {}
 

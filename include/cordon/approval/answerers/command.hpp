@@ -43,6 +43,17 @@ namespace cordon {
       environment.texts("set", action.environment().set);
       environment.texts("removed", action.environment().removed);
     }
+    {
+      detail::JsonObjectWriter input(what.member("input"));
+      input.text("kind", action.input_kind());
+      if (const auto& content = action.options().input.content()) input.text("text", *content);
+    }
+    what.member("terminal") += action.options().terminal ? "true" : "false";
+    {
+      detail::JsonObjectWriter limits(what.member("limits"));
+      action.scope().resources.for_each(
+          [&](Resource resource, std::uint64_t value) { limits.integer(cordon::name(resource), value); });
+    }
     what.text("digest", action.digest());
   }
   return line + "\n";
