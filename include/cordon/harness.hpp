@@ -149,6 +149,7 @@ class Harness {
   [[nodiscard]] Running launch(const ConfinedArgv<M>& confined, process::RunOptions options) {
     if constexpr (!Rule::template accepts_partial<M>) (void)require_full(confined);
     DenialContext context = context_of(confined, options.working_directory);
+    context.command_known = true;
     context.went_to = named_destinations(confined.command().elements(), options.environment);
     std::vector<std::string> language = language_variables(options.environment);
     RunFacts facts{M{},

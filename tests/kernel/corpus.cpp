@@ -90,6 +90,7 @@ void judge(const std::vector<Entry>& entries, Scores& scores) {
     const std::string words = result.err.text();
     cordon::DenialContext context = cordon::context_of(confined, options.working_directory);
     context.words = cordon::words_of(confined.dialect(), options.environment);
+    context.command_known = true;
     context.went_to = cordon::named_destinations({entry.script}, options.environment);
     context.exit_code = exited->code;
     const bool said = !cordon::infer_denials(words, context).empty();

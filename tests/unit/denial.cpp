@@ -231,23 +231,31 @@ TEST_CASE("A relative path is meant from the command's working directory") {
 
 TEST_CASE(
     "A relative name that could be written where the command began means another directory when EROFS is said of it") {
+  DenialContext in = context(1);
+  // Without its words nothing says that it went anywhere.
+  CHECK(paths("touch: cannot touch 'a': Read-only file system", in).empty());
+  in.command_known = true;
   const auto denials =
-      denials_in("touch: cannot touch 'a': Read-only file system\nrm: cannot remove 'b': Read-only file system");
+      denials_in("touch: cannot touch 'a': Read-only file system\nrm: cannot remove 'b': Read-only file system", in);
   REQUIRE(denials.size() == 1);
   CHECK(denials.front().path == "");
   CHECK(denials.front().grant == "");
   CHECK(denials.front().error == "EROFS");
   CHECK(denials.front().evidence == Evidence::inferred);
-  CHECK(paths("bash: line 1: a: Read-only file system") == Paths{""});
-  CHECK(paths("mv: cannot move '/w/a' to 'b': Read-only file system") == Paths{""});
-  CHECK(paths("OSError: [Errno 30] Read-only file system: 'a'") == Paths{""});
+  CHECK(paths("bash: line 1: a: Read-only file system", in) == Paths{""});
+  CHECK(paths("mv: cannot move '/w/a' to 'b': Read-only file system", in) == Paths{""});
+  CHECK(paths("OSError: [Errno 30] Read-only file system: 'a'", in) == Paths{""});
+  DenialContext rules = context<Rules>();
+  rules.command_known = true;
   // Not when it went well, for another error, or where an absolute path may be what is meant.
-  CHECK(paths("touch: cannot touch 'a': Read-only file system", context(0)).empty());
-  CHECK(paths("sh: 1: cannot create a: Permission denied", context<Rules>()).empty());
+  in.exit_code = 0;
+  CHECK(paths("touch: cannot touch 'a': Read-only file system", in).empty());
+  in.exit_code = 1;
+  CHECK(paths("sh: 1: cannot create a: Permission denied", rules).empty());
   if (cordon::os::effective_uid<cordon::os::Kernel>() != 0)
-    CHECK(paths("mv: cannot move 'a' to '/etc/cordon-locked': Read-only file system").empty());
-  CHECK(paths("touch: cannot touch '/w/a': Read-only file system").empty());
-  CHECK(paths("ln: failed to create hard link 'a' => 'b': Invalid cross-device link").empty());
+    CHECK(paths("mv: cannot move 'a' to '/etc/cordon-locked': Read-only file system", in).empty());
+  CHECK(paths("touch: cannot touch '/w/a': Read-only file system", in).empty());
+  CHECK(paths("ln: failed to create hard link 'a' => 'b': Invalid cross-device link", in).empty());
 }
 
 TEST_CASE("A relative name is looked for where the command's own words say that it goes") {

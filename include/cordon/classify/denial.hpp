@@ -64,6 +64,7 @@ struct DenialContext {
   std::vector<ErrorWords> words = {};
   std::optional<int> exit_code = {};  ///< empty: ended by a signal, or by cordon
   std::string working_directory = {};
+  bool command_known = false;  ///< its words were read for `went_to`; else nothing says that it went anywhere
   std::vector<std::string> went_to = {};  ///< directories where its words say that it goes: `named_destinations`
   std::string read_only_workspace = {};   ///< the workspace, in the mode that keeps it from being written
   std::vector<std::string> writable_roots = {};
@@ -432,7 +433,8 @@ struct Elsewhere {
     } else if (!names.empty()) {
       Elsewhere elsewhere = find_elsewhere(names, error, effect, context);
       // Only mounts say EROFS; EACCES is said by the modes of files too.
-      if (elsewhere.path.empty() && (!elsewhere.possible || !failed || error != EROFS)) return std::nullopt;
+      if (elsewhere.path.empty() && (!context.command_known || !elsewhere.possible || !failed || error != EROFS))
+        return std::nullopt;
       denial.path = std::move(elsewhere.path);
     } else if (!paths.empty() || !failed || (error == EACCES && !is_blank(message.before))) {
       return std::nullopt;
@@ -478,9 +480,9 @@ namespace detail {
 /// that ordinary permissions allow is one, whatever the exit status was. A message without a path counts only with an
 /// exit status that is not 0, and nothing counts without an exit status. A relative name is meant from where the
 /// command began. Where it could have been written there, the command went elsewhere: to a directory that its own words
-/// name, or else what it was refused with EROFS is a denial without a path. Looks at the file system, as it is when it
-/// is called. Thread-safe. What it can't tell: a command that prints somebody else's message about a path that it could
-/// not write either; see Observed.
+/// name, or else, when the command is known, what it was refused with EROFS is a denial without a path. Looks at the
+/// file system, as it is when it is called. Thread-safe. What it can't tell: a command that prints somebody else's
+/// message about a path that it could not write either; see Observed.
 [[nodiscard]] inline std::vector<Denial> infer_denials(std::string_view error_text, const DenialContext& context) {
   constexpr std::size_t most = 64;
   struct Found {
