@@ -94,8 +94,7 @@ int main_or_throw(int argc, char** argv) {
       "--approve-with", run.approve_with,
       "a program that decides: the request is a line of JSON on its stdin, its answer one on stdout");
   run_command.add_option("--approve-timeout", run.approve_timeout, "seconds that this program may take");
-  run_command.add_flag("--ask", run.ask,
-                       "ask on the terminal, when no rule has decided and there is no --approve-with");
+  run_command.add_flag("--ask", run.ask, "ask on the terminal, when none of those has decided");
   run_command.add_option("--ceiling", run.ceiling, "the widest mode that anybody may allow")->capture_default_str();
 
   std::string probe_workspace;

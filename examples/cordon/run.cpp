@@ -445,8 +445,6 @@ Escalating escalating_of(const RunArguments& arguments) {
     if (arguments.approve_timeout) options.time_limit = seconds("--approve-timeout", *arguments.approve_timeout, false);
     program = cordon::Maybe(cordon::CommandAnswerer(cordon::Argv({arguments.approve_with}), options));
   }
-  if (arguments.ask && !arguments.approve_with.empty())
-    throw Failure("USAGE", "--approve-with always decides, so that --ask would never ask; give one of them");
   if (arguments.ask) prompt = cordon::Maybe(cordon::TerminalPrompt());
   escalating.answerers = Answerers(std::move(rules), std::move(program), std::move(prompt));
   return escalating;

@@ -1062,6 +1062,8 @@ if command -v python3 >/dev/null; then
   human n --escalate danger-full-access -- touch "$outside/by-human-2"
   equal 'a human rejects' 125 "$status"
   check_not 'and nothing runs' test -e "$outside/by-human-2"
+  human y --escalate danger-full-access --approve-with "$bin/fails" -- touch "$outside/by-human-2"
+  check 'a human is asked when a program could not answer' grep -qE '"outcome":"allowed-once","answered_by":"terminal"' "$facts"
   human a --session "$memory" --escalate workspace-write -- touch kept
   equal 'a human allows, and is not to be asked again' 0 "$status"
   check 'show lists it (F100)' grep -qF '"words":["touch","kept"],"exact":true,"mode":"workspace-write"' <("$cordon" session show "$memory" --json)
@@ -1078,7 +1080,6 @@ if command -v python3 >/dev/null; then
 elif [ "${CORDON_REQUIRE_KERNEL:-0}" = 1 ]; then
   report 1 'python3 is needed for what a human does at a terminal'
 fi
-refused '--ask behind a program that always decides' USAGE --workspace "$workspace" "${wide[@]}" --approve-with "$bin/yes" --ask -- "${mark[@]}"
 check 'the request says what is typed' grep -qF '"input":{"kind":"copied"}' <(escalate danger-full-access --approve-with "$bin/no" --stdin "$place/bad.json" -- cat; cat "$place/question")
 
 # A directory that is exchanged while somebody thinks is not the one that he allowed.

@@ -223,6 +223,17 @@ TEST_CASE("a program decides with one JSON object, and everything else is unavai
   }
 }
 
+TEST_CASE("who is behind a program is asked when that could not decide, and not when it did") {
+  const auto decided = [](const std::string& text, Scripted behind) {
+    const ApprovalRequest asked = request();
+    AnswererChain<CommandAnswerer, Scripted> chain(Script("cat >/dev/null; " + text).answerer, std::move(behind));
+    return said(chain(asked));
+  };
+  CHECK(decided("exit 1", Scripted({Decision::allow()})) == "allowed-once by scripted");
+  CHECK(decided("exit 1", Scripted({})) == "unavailable by command");
+  CHECK(decided(R"(echo '{"outcome":"rejected"}')", Scripted({Decision::allow()})) == "rejected by command");
+}
+
 TEST_CASE("a program that is not there, takes too long or is stopped allows nothing") {
   const ApprovalRequest asked = request();
   CHECK(AnswererChain<CommandAnswerer>(CommandAnswerer(Argv({"/nonexistent"})))(asked).result() ==

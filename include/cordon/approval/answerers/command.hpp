@@ -66,7 +66,7 @@ struct CommandAnswererOptions {
 /// Asks another program: it gets the request as one line of JSON on its standard input, and decides by printing
 /// `{"outcome":"allowed-once"}` or `{"outcome":"rejected"}`, with a "reason" if it likes, and the "id" of the request
 /// if it likes. Anything else is `unavailable`: another text, an exit status that is not 0, a program that is not there
-/// or takes too long.
+/// or takes too long. Then whoever is behind it is asked, if somebody is.
 ///
 /// It runs with no confinement, with the core of this program's environment, in this program's directory: it is the
 /// operator's.
@@ -79,7 +79,13 @@ class CommandAnswerer {
   explicit CommandAnswerer(Argv program, CommandAnswererOptions options = {})
       : program_(std::move(program)), options_(options) {}
 
-  Decision operator()(const ApprovalRequest& request, const auto& next) const { return ask(request, next.stop()); }
+  Decision operator()(const ApprovalRequest& request, const auto& next) const {
+    Decision decision = ask(request, next.stop());
+    decision.sign(name);
+    if (decision.result() != ApprovalResult::unavailable) return decision;
+    Decision later = next();
+    return later.is_from_nobody() ? decision : later;
+  }
 
  private:
   [[nodiscard]] Decision ask(const ApprovalRequest& request, const std::stop_token& stop) const {
