@@ -4,7 +4,10 @@
 
 #include <cordon/approval/answerer_chain.hpp>
 
-struct SaysYes {};
+struct SaysYes {
+  static constexpr std::string_view name = "says-yes";
+  cordon::Decision operator()(const cordon::ApprovalRequest&, const auto&) { return cordon::Decision::allow(); }
+};
 
 struct Opted : SaysYes {
   using cordon_concept = cordon::AnswererTag;
