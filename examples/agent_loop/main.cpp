@@ -58,8 +58,7 @@ class Loop {
   void tell(Run&& run) {
     try {
       const cordon::RunResult result = run();
-      const auto escalation =
-          cordon::escalation_for(turn_.effective_mode(), turn_.approval_policy(), agent_.approvals().options().ceiling);
+      const auto escalation = cordon::escalation_for(turn_.effective_mode(), turn_.approval_policy(), ceiling());
       std::cout << without(cordon::tool_result(result, escalation)) << '\n';
     } catch (const cordon::Error& error) {
       std::cout << name(error.code()) << ": " << error.what() << '\n';

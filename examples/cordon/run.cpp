@@ -294,11 +294,10 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
                           : by.run(std::move(what), std::move(how));
   };
   if (const auto& mode = recorder.escalating.mode)
-    return ask_and_run(
-        recorder.turn, harness,
-        cordon::ApprovalRequest("command", cordon::Action(command, *mode, policy.scope(), std::move(options)),
-                                recorder.escalating.justification),
-        cordon::MaskSecrets{}, execute);
+    return ask_and_run(recorder.turn, harness,
+                       cordon::escalation_request(cordon::Action(command, *mode, policy.scope(), std::move(options)),
+                                                  recorder.escalating.justification),
+                       cordon::MaskSecrets{}, execute);
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
         return run_in(recorder.turn, harness, cordon::UnconfinedArgv(full_access, command), recorder.full_access_reason,
@@ -460,17 +459,7 @@ cordon::ExecutionPolicy resolve_for(Session& session, cordon::PolicyRequest root
                                        " is not the directory of the session, " + session.header().cwd +
                                        "; leave it out, or begin another session");
   }
-  const auto resolve_now = [&] {
-    std::optional<cordon::ExplicitMode> once;
-    if (explicit_mode) once.emplace(*explicit_mode);
-    return cordon::resolve(session, roots, std::move(once)).policy;
-  };
-  cordon::ExecutionPolicy policy = resolve_now();
-  const std::size_t before = roots.protect.size();
-  session.with_log([&](const RunLog& log) {
-    if (!log.path().empty()) protect_log(roots, policy, log);
-  });
-  return roots.protect.size() == before ? policy : resolve_now();
+  return resolve_protected(session, std::move(roots), explicit_mode);
 }
 
 }  // namespace
@@ -522,7 +511,7 @@ int run(const RunArguments& arguments) {
     if (escalating.mode && !escalating.mode->wider_than(policy.mode())) escalating.mode.reset();
     if (escalating.mode) {
       policy = resolve_for(session, roots, escalating.mode);
-      escalating.justification = std::string(escalating.mode->name()) + ": " + *arguments.justify;
+      escalating.justification = *arguments.justify;
       escalating.options.observer = [&facts](const cordon::Event& event) {
         if (const auto* decided = std::get_if<cordon::ApprovalDecided>(&event))
           facts["approval"] = {

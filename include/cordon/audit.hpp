@@ -13,10 +13,12 @@
 #include <cordon/process/environment.hpp>
 #include <cordon/process/options.hpp>
 #include <cordon/running.hpp>
+#include <cordon/session/resolve.hpp>
 #include <cordon/session/session.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -189,6 +191,25 @@ void protect_log(PolicyRequest& request, const ExecutionPolicy& unprotected, con
     request.protect.push_back(path.substr(0, path.find('/', begin)));
   };
   unprotected.visit([](const Policy<ReadOnly>&) {}, protect_in, [](const Policy<DangerFullAccess>&) {});
+}
+
+/// `resolve`, with the session's own log protected: see protect_log. For a Session, or for a Turn of one; `mode` is the
+/// one that was approved for this call.
+template <class SessionOrTurn>
+[[nodiscard]] ExecutionPolicy resolve_protected(const SessionOrTurn& session, PolicyRequest roots,
+                                                std::optional<SandboxMode> mode = {}) {
+  const auto resolve_now = [&] {
+    std::optional<ExplicitMode> once;
+    if (mode) once.emplace(*mode);
+    return resolve(session, roots, std::move(once)).policy;
+  };
+  ExecutionPolicy policy = resolve_now();
+  const std::size_t before = roots.protect.size();
+  session.with_log([&]<class Log>(const Log& log) {
+    if constexpr (requires { log.real_path(); })
+      if (!log.path().empty()) protect_log(roots, policy, log);
+  });
+  return roots.protect.size() == before ? policy : resolve_now();
 }
 
 namespace detail {

@@ -8,7 +8,6 @@
 #include <cordon/audit.hpp>
 #include <cordon/detail/characters.hpp>
 #include <cordon/detail/utf8.hpp>
-#include <cordon/session/resolve.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -66,24 +65,6 @@ struct OnlyAfterDenial {
 
 namespace detail {
 
-template <SessionLog Log>
-[[nodiscard]] ExecutionPolicy resolve_protected(Turn<Log>& turn, PolicyRequest roots, std::optional<SandboxMode> mode) {
-  const auto resolve_now = [&] {
-    std::optional<ExplicitMode> once;
-    if (mode) once.emplace(*mode);
-    return resolve(turn, roots, std::move(once)).policy;
-  };
-  ExecutionPolicy policy = resolve_now();
-  if constexpr (requires(const Log& log) { log.real_path(); }) {
-    const std::size_t before = roots.protect.size();
-    turn.with_log([&](const Log& log) {
-      if (!log.real_path().empty()) protect_log(roots, policy, log);
-    });
-    if (roots.protect.size() != before) return resolve_now();
-  }
-  return policy;
-}
-
 [[noreturn]] inline void refuse_outcome(ErrorCode code, std::string_view tool, std::string text,
                                         const std::string& reason) {
   if (!reason.empty()) text += " (" + reason + ")";
@@ -128,6 +109,13 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
              });
 }
 
+/// The question about an action under a wider mode: its reason is that mode and why.
+[[nodiscard]] inline ApprovalRequest escalation_request(Action action, std::string_view justification,
+                                                        std::string tool = "command", std::string call_id = {}) {
+  std::string reason = std::string(action.mode().name()) + ": " + std::string(justification);
+  return ApprovalRequest(std::move(tool), std::move(action), std::move(reason), std::move(call_id));
+}
+
 /// Runs a command under `mode` when somebody allows that: this argv, once, within the same root. A mode that is not
 /// wider than the one in effect needs nobody's leave, and the command runs at once under the one in effect. Nothing of
 /// it stays: the next command has the session's mode again, and the log no other than before.
@@ -141,7 +129,7 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = S
                                       const Mask& mask = {}, Execute execute = {}) {
   require_justification(justification);
   if (const SandboxMode effective = turn.effective_mode(); !mode.wider_than(effective)) {
-    return detail::resolve_protected(turn, std::move(details.roots), std::nullopt)
+    return resolve_protected(turn, std::move(details.roots), std::nullopt)
         .visit(
             [&](const Policy<DangerFullAccess>& policy) {
               return run_in(turn, harness, UnconfinedArgv(policy, command), full_access_reason(turn, false),
@@ -151,14 +139,13 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = S
               return run_in(turn, harness, policy, command, std::move(details.options), mask, execute);
             });
   }
-  PolicyScope scope = detail::resolve_protected(turn, std::move(details.roots), mode).scope();
+  PolicyScope scope = resolve_protected(turn, std::move(details.roots), mode).scope();
   Action action(command, mode, std::move(scope), std::move(details.options));
   Rule::check(turn, action);
   return ask_and_run(
       turn, harness,
-      ApprovalRequest(std::move(details.tool), std::move(action),
-                      std::string(mode.name()) + ": " + std::string(justification), std::move(details.call_id)),
-      mask, execute);
+      escalation_request(std::move(action), justification, std::move(details.tool), std::move(details.call_id)), mask,
+      execute);
 }
 
 /// The same where both modes are known when it is compiled: from the policy that the command has, to a mode that must
@@ -177,9 +164,8 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode T
   Rule::check(turn, action);
   return ask_and_run(
       turn, harness,
-      ApprovalRequest(std::move(details.tool), std::move(action),
-                      std::string(To::name) + ": " + std::string(justification), std::move(details.call_id)),
-      mask, execute);
+      escalation_request(std::move(action), justification, std::move(details.tool), std::move(details.call_id)), mask,
+      execute);
 }
 
 }  // namespace cordon

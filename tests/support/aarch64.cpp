@@ -12,6 +12,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "support/filter.hpp"
+
 #if !defined(__aarch64__)
 #error "this is for aarch64 alone"
 #endif
@@ -49,39 +51,13 @@ constexpr bool table_is_right() {
 static_assert(table_is_right());
 static_assert(os::detail::native_architecture == 0xc00000b7U);
 
-/// What the filter answers, step by step as the kernel takes it.
 constexpr std::uint32_t answer_of(std::uint32_t architecture, std::uint32_t number, std::uint32_t flags) {
-  std::uint32_t accumulator = 0;
-  for (std::size_t at = 0; at < os::detail::observing_program.size(); ++at) {
-    const sock_filter& step = os::detail::observing_program[at];
-    bool yes = false;
-    switch (step.code) {
-      case BPF_LD | BPF_W | BPF_ABS:
-        accumulator = step.k == offsetof(seccomp_data, nr)        ? number
-                      : step.k == offsetof(seccomp_data, arch)    ? architecture
-                      : step.k == offsetof(seccomp_data, args[2]) ? flags
-                                                                  : 0;
-        continue;
-      case BPF_RET | BPF_K:
-        return step.k;
-      case BPF_JMP | BPF_JA:
-        at += step.k;
-        continue;
-      case BPF_JMP | BPF_JEQ | BPF_K:
-        yes = accumulator == step.k;
-        break;
-      case BPF_JMP | BPF_JGE | BPF_K:
-        yes = accumulator >= step.k;
-        break;
-      case BPF_JMP | BPF_JSET | BPF_K:
-        yes = (accumulator & step.k) != 0;
-        break;
-      default:
-        return ~std::uint32_t{0};
-    }
-    at += yes ? step.jt : step.jf;
-  }
-  return ~std::uint32_t{0};
+  return support::answer_of(os::detail::observing_program, [&](std::uint32_t offset) {
+    return offset == offsetof(seccomp_data, nr)        ? number
+           : offset == offsetof(seccomp_data, arch)    ? architecture
+           : offset == offsetof(seccomp_data, args[2]) ? flags
+                                                       : 0;
+  });
 }
 
 constexpr bool filter_is_right() {

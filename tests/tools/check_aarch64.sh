@@ -7,7 +7,7 @@
 set -eu
 cd "$1"
 compiler=clang++-16
-flags=(--target=aarch64-linux-gnu -std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -Iinclude)
+flags=(--target=aarch64-linux-gnu -std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -Iinclude -Itests)
 if ! echo '#include <string>' | "$compiler" "${flags[@]}" -fsyntax-only -x c++ - 2>/dev/null; then
   echo "not run: no $compiler for aarch64, or no headers" >&2
   exit 77

@@ -6,8 +6,10 @@
 #include <cordon/os/linux/observed_calls.hpp>
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "support/catch.hpp"
+#include "support/filter.hpp"
 #include "support/policies.hpp"
 #include "support/scripted_backend.hpp"
 #include "support/temp_directory.hpp"
@@ -17,39 +19,6 @@ using support::TempDirectory;
 
 namespace {
 
-/// What a filter answers to one call: the classic BPF that seccomp takes, as far as filters here use it.
-std::uint32_t answer_of(const sock_fprog& filter, const seccomp_data& data) {
-  std::uint32_t accumulator = 0;
-  for (std::size_t at = 0;; ++at) {
-    REQUIRE(at < filter.len);
-    const sock_filter& step = filter.filter[at];
-    bool yes = false;
-    switch (step.code) {
-      case BPF_LD | BPF_W | BPF_ABS:
-        REQUIRE(step.k + 4 <= sizeof data);
-        std::memcpy(&accumulator, reinterpret_cast<const char*>(&data) + step.k, 4);
-        continue;
-      case BPF_RET | BPF_K:
-        return step.k;
-      case BPF_JMP | BPF_JA:
-        at += step.k;
-        continue;
-      case BPF_JMP | BPF_JEQ | BPF_K:
-        yes = accumulator == step.k;
-        break;
-      case BPF_JMP | BPF_JGE | BPF_K:
-        yes = accumulator >= step.k;
-        break;
-      case BPF_JMP | BPF_JSET | BPF_K:
-        yes = (accumulator & step.k) != 0;
-        break;
-      default:
-        FAIL("an instruction that nobody expects: " << step.code);
-    }
-    at += yes ? step.jt : step.jf;
-  }
-}
-
 bool shown(std::uint32_t number, std::uint64_t flags = 0,
            std::uint32_t architecture = os::detail::native_architecture) {
   seccomp_data data{};
@@ -57,7 +26,13 @@ bool shown(std::uint32_t number, std::uint64_t flags = 0,
   data.arch = architecture;
   data.args[1] = flags;
   data.args[2] = flags;
-  const std::uint32_t answer = answer_of(os::observing_filter, data);
+  const std::span filter(os::observing_filter.filter, os::observing_filter.len);
+  const std::uint32_t answer = support::answer_of(filter, [&](std::uint32_t offset) {
+    REQUIRE(offset + 4 <= sizeof data);
+    std::uint32_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const char*>(&data) + offset, 4);
+    return word;
+  });
   REQUIRE((answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_TRACE));
   return answer == SECCOMP_RET_TRACE;
 }

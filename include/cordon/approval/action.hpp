@@ -120,6 +120,9 @@ class Action {
     return options_.input.content() ? "text" : options_.input.piped() ? "copied" : "none";
   }
 
+  /// Whether what it does may depend on what it is told while it runs: it has an input, or a terminal.
+  [[nodiscard]] bool is_typed_at() const noexcept { return options_.input.piped() || options_.terminal; }
+
   /// Whether the program, the directory and the roots are still those that were looked at. Between this and the
   /// execution they can still be exchanged.
   [[nodiscard]] bool unchanged() const {

@@ -229,8 +229,7 @@ inline constexpr std::string_view plain_builtins =
 /// and for what has an input or a terminal, or no confinement.
 [[nodiscard]] inline std::vector<ArgvPrefix> rules_to_remember(const Action& action) {
   std::vector<ArgvPrefix> rules;
-  const process::RunOptions& options = action.options();
-  if (!action.mode().confined() || options.input.piped() || options.terminal) return rules;
+  if (!action.mode().confined() || action.is_typed_at()) return rules;
   const auto commands = commands_for_rules(action);
   if (!commands) return rules;
   for (const std::vector<std::string>& command : *commands) {

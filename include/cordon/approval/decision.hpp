@@ -28,6 +28,8 @@ class [[nodiscard]] Decision {
   static Decision reject(std::string reason = {}) { return because(ApprovalResult::rejected, std::move(reason)); }
   /// Whoever was asked does not want to be: the prompt was closed.
   static Decision cancel(std::string reason = {}) { return because(ApprovalResult::cancelled, std::move(reason)); }
+  /// Whoever waits for it asked for a stop.
+  static Decision stopped() { return cancel("it was stopped"); }
   /// Nobody could be asked.
   static Decision unavailable(std::string reason = {}) {
     return because(ApprovalResult::unavailable, std::move(reason));

@@ -42,6 +42,15 @@ struct ApprovalOptions {
 
 namespace detail {
 
+/// What nobody was asked about is signed too.
+[[nodiscard]] inline Decision signed_by(std::string_view who, Decision decision) {
+  decision.sign(who);
+  return decision;
+}
+[[nodiscard]] inline Decision too_late() {
+  return signed_by("time-limit", Decision::unavailable("nobody answered within the time limit"));
+}
+
 /// One question in one turn, from its record to that of its decision.
 template <class Log>
 class Question {
@@ -56,13 +65,11 @@ class Question {
     const Action& action = request_->action();
     std::vector<std::string> argv = action.command().elements();
     if (options_->mask) argv = options_->mask(std::move(argv));
-    const ApprovalAsked asked{
-        request_->id(), request_->tool(), request_->call_id(),           request_->reason(),
-        action.mode(),  std::move(argv),  action.scope().workspace_root, action.working_directory(),
-        action.digest()};
     if (!turn.core_) refuse_turn();
     std::vector<Event> events;
-    events.emplace_back(std::move(asked));
+    events.emplace_back(ApprovalAsked{request_->id(), request_->tool(), request_->call_id(), request_->reason(),
+                                      action.mode(), std::move(argv), action.scope().workspace_root,
+                                      action.working_directory(), action.digest()});
     core_->append_chosen(turn_, [&](const SessionState&, ApprovalPolicy, bool open) -> const std::vector<Event>& {
       if (!open) refuse_turn();
       return events;
@@ -74,16 +81,13 @@ class Question {
 
   /// Whether it is still without a decision.
   [[nodiscard]] bool open() const {
-    return core_->with_log([&](const Log& log) {
-      const auto& unanswered = log.state().unanswered();
-      return std::find(unanswered.begin(), unanswered.end(), request_->id()) != unanswered.end();
-    });
+    return core_->with_log([&](const Log& log) { return log.state().is_unanswered(request_->id()); });
   }
 
   /// What nobody has to be asked about: in this order a stop, the policy, the ceiling and what the session remembers.
   [[nodiscard]] std::optional<Decision> at_once(const std::stop_token& stop) const {
     const Action& action = request_->action();
-    if (stop.stop_requested()) return stopped();
+    if (stop.stop_requested()) return Decision::stopped();
     if (core_->approval() == ApprovalPolicy::never) return by_policy();
     if (action.mode().wider_than(options_->ceiling))
       return signed_by("ceiling", Decision::reject("nothing wider than " + std::string(options_->ceiling.name()) +
@@ -97,8 +101,6 @@ class Question {
     return signed_by("session-rules", Decision::allow());
   }
 
-  [[nodiscard]] static Decision stopped() { return Decision::cancel("it was stopped"); }
-
   /// Records the decision and gives what it comes to: a grant only when it is recorded, and nothing forbids it by now.
   /// Throws LogError.
   [[nodiscard]] ApprovalOutcome decide(Decision decision, bool* counted = nullptr) const {
@@ -107,8 +109,7 @@ class Question {
     std::vector<Event> rules = rules_of(decision);
     core_->append_chosen(turn_, [&](const SessionState& state, ApprovalPolicy policy, bool open) {
       std::vector<Event> events;
-      const auto& unanswered = state.unanswered();
-      if (!open || std::find(unanswered.begin(), unanswered.end(), request_->id()) == unanswered.end()) {
+      if (!open || !state.is_unanswered(request_->id())) {
         // Whoever ended the turn has recorded it as cancelled.
         decision = Decision::cancel("its turn has ended");
         if (counted != nullptr) *counted = false;
@@ -122,7 +123,7 @@ class Question {
         events.insert(events.end(), std::move_iterator(rules.begin()), std::move_iterator(rules.end()));
       return events;
     });
-    if (options_->observer) tell(decided);
+    tell(decided);
     return outcome(decision);
   }
 
@@ -137,17 +138,12 @@ class Question {
                         "an approval was asked for in a turn that has ended; begin a turn and ask in that");
   }
 
-  static Decision signed_by(std::string_view who, Decision decision) {
-    decision.sign(who);
-    return decision;
-  }
   static Decision by_policy() { return signed_by("policy", Decision::reject("this session asks for no approvals")); }
 
   /// Whether rules of a session may be about this action, and these are about each of its commands. What is typed is
-  /// nothing that a rule says, so an action with an input or a terminal is none.
+  /// nothing that a rule says.
   [[nodiscard]] bool speaks_about(const std::vector<ArgvPrefix>& prefixes) const {
-    const process::RunOptions& options = request_->action().options();
-    if (options.input.piped() || options.terminal) return false;
+    if (request_->action().is_typed_at()) return false;
     const auto commands = commands_for_rules(request_->action());
     return commands && std::all_of(commands->begin(), commands->end(),
                                    [&](const auto& command) { return prefixes_cover(prefixes, command); });
@@ -169,10 +165,10 @@ class Question {
     return rules;
   }
 
-  void tell(const Event& event) const {
+  void tell(const auto& event) const {
     if (!options_->observer) return;
     try {
-      options_->observer(event);
+      options_->observer(Event(event));
     } catch (...) {
       // It is recorded; who looks on can't change that.
     }
@@ -248,10 +244,8 @@ template <class Chain>
   if (given && !stop.stop_requested()) return *std::move(answer->decision);
   lock.unlock();
   nobody_waits.request_stop();
-  if (stop.stop_requested()) return Decision::cancel("it was stopped");
-  Decision late = Decision::unavailable("nobody answered within the time limit");
-  late.sign("time-limit");
-  return late;
+  if (stop.stop_requested()) return Decision::stopped();
+  return too_late();
 }
 
 /// A question that somebody else is to answer, until it is decided in one way or another.
@@ -280,10 +274,8 @@ class AsyncQuestion : public PendingQuestion {
 
   bool settle(Decision decision) override {
     if (settled_.exchange(true)) return false;
-    if (deadline_ && std::chrono::steady_clock::now() > *deadline_ && decision.result() != ApprovalResult::cancelled) {
-      decision = Decision::unavailable("nobody answered within the time limit");
-      decision.sign("time-limit");
-    }
+    if (deadline_ && std::chrono::steady_clock::now() > *deadline_ && decision.result() != ApprovalResult::cancelled)
+      decision = too_late();
     // A grant is not made twice, so what done_ throws is not for this handler.
     std::optional<ApprovalOutcome> outcome;
     bool counted = true;
@@ -303,7 +295,7 @@ class AsyncQuestion : public PendingQuestion {
   void stop_by(const std::stop_token& stop, const std::weak_ptr<AsyncQuestion>& self) {
     on_stop_.emplace(stop, [self] {
       try {
-        if (const auto question = self.lock()) question->settle(Question<Log>::stopped());
+        if (const auto question = self.lock()) question->settle(Decision::stopped());
       } catch (...) {
         // What the program does with the outcome is its own business; who asks for a stop can't be told.
       }
@@ -382,7 +374,7 @@ class ApprovalService {
     if (auto decision = question.at_once(stop)) return question.decide(*std::move(decision));
     Decision decision = ask(question.request(), stop);
     // Also when somebody answered in the same moment.
-    if (stop.stop_requested()) decision = detail::Question<Log>::stopped();
+    if (stop.stop_requested()) decision = Decision::stopped();
     return question.decide(std::move(decision));
   }
 
@@ -412,7 +404,7 @@ class ApprovalService {
     const auto chain = answerers_;  // an answerer may replace this service
     Decision decision = detail::ask_chain(*chain, question->request(), stop);
     if (!decision.is_from_nobody()) {
-      question->settle(stop.stop_requested() ? detail::Question<Log>::stopped() : std::move(decision));
+      question->settle(stop.stop_requested() ? Decision::stopped() : std::move(decision));
       return;
     }
     question->stop_by(stop, question);

@@ -49,6 +49,9 @@ class SessionState {
   [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
   /// The ids of questions without a decision, oldest first.
   [[nodiscard]] const std::vector<std::string>& unanswered() const noexcept { return unanswered_; }
+  [[nodiscard]] bool is_unanswered(std::string_view id) const noexcept {
+    return std::find(unanswered_.begin(), unanswered_.end(), id) != unanswered_.end();
+  }
   /// The executions of this turn without a result, oldest first.
   [[nodiscard]] const std::vector<std::uint64_t>& unsettled() const noexcept { return unsettled_; }
 
@@ -81,8 +84,7 @@ class SessionState {
   std::string_view take(const ApprovalAsked& event) {
     if (!open_turn_) return "an approval was asked for outside a turn";
     if (event.id.empty() || event.tool.empty()) return "an approval was asked for without an id or a tool";
-    if (std::find(unanswered_.begin(), unanswered_.end(), event.id) != unanswered_.end())
-      return "an approval was asked for twice with one id";
+    if (is_unanswered(event.id)) return "an approval was asked for twice with one id";
     if (unanswered_.size() == most_open) return "too many questions are open";
     unanswered_.push_back(event.id);
     return {};

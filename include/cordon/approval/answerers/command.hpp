@@ -108,7 +108,7 @@ class CommandAnswerer {
                 [](const auto&) -> process::Completed {
                   throw PolicyInvalidError("full access was resolved to less; tell the authors of cordon");
                 });
-    if (std::holds_alternative<process::Cancelled>(done.ending)) return Decision::cancel("it was stopped");
+    if (std::holds_alternative<process::Cancelled>(done.ending)) return Decision::stopped();
     if (std::holds_alternative<process::TimedOut>(done.ending))
       return Decision::unavailable(program_.program() + " did not answer within its time limit");
     const auto* exited = std::get_if<process::Exited>(&done.ending);

@@ -112,7 +112,7 @@ class Deferred {
     }
     queue_->changed.wait(lock, stop, [&] { return entry->decision || queue_->closed; });
     if (entry->decision) return remove(*std::move(entry->decision));
-    return remove(stop.stop_requested() ? Decision::cancel("it was stopped")
+    return remove(stop.stop_requested() ? Decision::stopped()
                                         : Decision::unavailable("nobody answers the queue any more"));
   }
 

@@ -189,14 +189,13 @@ class PrefixRules {
   [[nodiscard]] std::optional<Decision> decide(const Action& action) const {
     const std::vector<std::string>& argv = action.command().elements();
     if (const PrefixRule* rule = rejecting(argv)) return reject(*rule);
-    if (const auto commands = commands_of(argv))
-      for (const std::vector<std::string>& command : *commands)
-        if (const PrefixRule* rule = rejecting(command)) return reject(*rule);
-    if (rules_.empty()) return std::nullopt;
-    const auto commands = commands_for_rules(action);
-    if (!commands || !std::all_of(commands->begin(), commands->end(), [&](const std::vector<std::string>& command) {
-          return allows(command, action.mode());
-        }))
+    const auto commands = commands_of(argv);
+    if (!commands || rules_.empty()) return std::nullopt;
+    for (const std::vector<std::string>& command : *commands)
+      if (const PrefixRule* rule = rejecting(command)) return reject(*rule);
+    const auto is_allowed = [&](const std::vector<std::string>& command) { return allows(command, action.mode()); };
+    // The words first: whether rules may speak about them is looked up in the file system.
+    if (!std::all_of(commands->begin(), commands->end(), is_allowed) || !commands_for_rules(action))
       return std::nullopt;
     return Decision::allow();
   }
