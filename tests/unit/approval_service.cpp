@@ -287,7 +287,7 @@ TEST_CASE("F104: nobody in the chain exceeds the ceiling") {
   CHECK(words(service.request(open.turn, request({"/bin/true"}, workspace_write))) == "allowed-once by test");
 }
 
-TEST_CASE("T-APR-15: who looks on and throws changes nothing, and sees both events after they are recorded") {
+TEST_CASE("T-APR-15, APR-08: who looks on and throws changes nothing, and sees both events after they are recorded") {
   OpenTurn open;
   std::vector<std::string> seen;
   auto service =
@@ -306,7 +306,7 @@ TEST_CASE("T-APR-17: each question has an id of its own, and a request made twic
   CHECK(ids.begin()->size() == 32);
 }
 
-TEST_CASE("no grant comes out of a decision that can't be recorded, or a question") {
+TEST_CASE("APR-08: no grant comes out of a decision that can't be recorded, or a question") {
   const auto script = std::make_shared<support::ScriptedLog::Script>();
   Session<support::ScriptedLog> session{support::ScriptedLog(script)};
   auto turn = session.begin_turn();
