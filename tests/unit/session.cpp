@@ -16,10 +16,10 @@ using support::ScriptedLog;
 
 namespace {
 
-struct Scripted {
+struct ScriptedSession {
   std::shared_ptr<ScriptedLog::Script> script = std::make_shared<ScriptedLog::Script>();
   Session<ScriptedLog> session;
-  explicit Scripted(SessionDefaults defaults = {}) : session(ScriptedLog(script), defaults) {}
+  explicit ScriptedSession(SessionDefaults defaults = {}) : session(ScriptedLog(script), defaults) {}
 };
 
 Session<MemoryLog> memory_session(SessionDefaults defaults = {}) {
@@ -29,7 +29,7 @@ Session<MemoryLog> memory_session(SessionDefaults defaults = {}) {
 }  // namespace
 
 TEST_CASE("T-POL-09 POL-06 each switch is one event, and one that changes nothing is none") {
-  Scripted it;
+  ScriptedSession it;
   it.session.set_mode(workspace_write);
   it.session.set_mode(workspace_write);
   it.session.set_mode(read_only);
@@ -38,7 +38,7 @@ TEST_CASE("T-POL-09 POL-06 each switch is one event, and one that changes nothin
 }
 
 TEST_CASE("T-APR-18 APR-09 the same approval policy is no event, another is one") {
-  Scripted it;
+  ScriptedSession it;
   it.session.set_approval_policy(ApprovalPolicy::ask);
   CHECK(it.script->events.empty());
   it.session.set_approval_policy(ApprovalPolicy::never);
@@ -55,13 +55,13 @@ TEST_CASE("POL-01 a session that says nothing has what its deployment gives, and
   CHECK(other.effective_mode() == SandboxMode(workspace_write));
   CHECK(other.approval_policy() == ApprovalPolicy::never);
   // To set a mode pins it, also to what it is.
-  Scripted it({read_only, ApprovalPolicy::ask});
+  ScriptedSession it({read_only, ApprovalPolicy::ask});
   it.session.set_mode(read_only);
   CHECK(it.script->events == std::vector<Event>{ModeSwitched{read_only}});
 }
 
 TEST_CASE("a switch to something wider counts when it is recorded, one to something narrower from the call on") {
-  Scripted it({workspace_write, ApprovalPolicy::ask});
+  ScriptedSession it({workspace_write, ApprovalPolicy::ask});
   std::vector<std::string_view> seen;
   it.script->before = [&] {
     seen.push_back(it.session.effective_mode().name());
@@ -78,7 +78,7 @@ TEST_CASE("a switch to something wider counts when it is recorded, one to someth
 }
 
 TEST_CASE("POL-K6 a switch that can't be recorded widens nothing, and what it narrowed stays so") {
-  Scripted it({workspace_write, ApprovalPolicy::ask});
+  ScriptedSession it({workspace_write, ApprovalPolicy::ask});
   it.script->fails = true;
   CHECK_THROWS_AS(it.session.set_mode(danger_full_access), LogError);
   CHECK(it.session.effective_mode() == SandboxMode(workspace_write));
@@ -101,7 +101,7 @@ TEST_CASE("POL-K6 a switch that can't be recorded widens nothing, and what it na
 }
 
 TEST_CASE("POL-K6 what one failed switch made narrower, only a switch of the same thing widens") {
-  Scripted it({danger_full_access, ApprovalPolicy::ask});
+  ScriptedSession it({danger_full_access, ApprovalPolicy::ask});
   const auto failing = [&](auto&& act) {
     it.script->fails = true;
     CHECK_THROWS_AS(act(), LogError);
@@ -126,7 +126,7 @@ TEST_CASE("POL-K6 what one failed switch made narrower, only a switch of the sam
 }
 
 TEST_CASE("T-PRE-01 T-PRE-02 T-PRE-03 PRE-04 a preset is one append: the selection, the mode, the approval policy") {
-  Scripted it({workspace_write, ApprovalPolicy::ask});
+  ScriptedSession it({workspace_write, ApprovalPolicy::ask});
   CHECK(it.session.preset() == "workspace-write");
   it.session.set_preset("workspace-write");
   CHECK(it.script->events.empty());
@@ -141,7 +141,7 @@ TEST_CASE("T-PRE-01 T-PRE-02 T-PRE-03 PRE-04 a preset is one append: the selecti
 }
 
 TEST_CASE("PRE-05 from a state that drifted the selection is recorded again, and only what drifted repaired") {
-  Scripted it({workspace_write, ApprovalPolicy::ask});
+  ScriptedSession it({workspace_write, ApprovalPolicy::ask});
   it.session.set_preset("danger-full-access");
   it.session.set_mode(read_only);
   CHECK(it.session.preset() == "custom");
@@ -152,7 +152,7 @@ TEST_CASE("PRE-05 from a state that drifted the selection is recorded again, and
 }
 
 TEST_CASE("PRE-04 T-PRE-05 a preset that is not in the table, custom included, is refused and nothing recorded") {
-  Scripted it;
+  ScriptedSession it;
   for (const char* name : {"custom", "", "constructor", "Workspace-Write"})
     CHECK_THROWS_AS(it.session.set_preset(name), SessionInvalidError);
   CHECK_THROWS_AS(it.session.pin("custom"), SessionInvalidError);
@@ -160,7 +160,7 @@ TEST_CASE("PRE-04 T-PRE-05 a preset that is not in the table, custom included, i
 }
 
 TEST_CASE("PRE-07 PRE-08 a new session can be pinned with three events; one that has events is left alone") {
-  Scripted it({workspace_write, ApprovalPolicy::ask});
+  ScriptedSession it({workspace_write, ApprovalPolicy::ask});
   it.session.pin("workspace-write");
   CHECK(it.script->events == std::vector<Event>{PresetSelected{"workspace-write", 2}, ModeSwitched{workspace_write},
                                                 ApprovalPolicySwitched{ApprovalPolicy::ask}});
@@ -169,7 +169,7 @@ TEST_CASE("PRE-07 PRE-08 a new session can be pinned with three events; one that
 }
 
 TEST_CASE("a turn is begun once, ends once, and ends as interrupted when it is dropped") {
-  Scripted it;
+  ScriptedSession it;
   {
     auto turn = it.session.begin_turn();
     CHECK(turn.number() == 1);
@@ -250,7 +250,7 @@ TEST_CASE("a detached turn stays open from one process to the next, and only its
 }
 
 TEST_CASE("a turn that has ended records nothing in the next") {
-  Scripted it;
+  ScriptedSession it;
   auto stale = it.session.begin_turn(true);
   it.session.continue_turn()->end();
   auto next = it.session.begin_turn();
@@ -305,7 +305,7 @@ TEST_CASE("POL-09 a child session has what its parent had then, as its own, and 
 }
 
 TEST_CASE("threads may switch, ask and run in one session: every event is there once") {
-  Scripted it;
+  ScriptedSession it;
   auto turn = it.session.begin_turn();
   std::vector<std::jthread> threads;
   for (int t = 0; t != 4; ++t)
