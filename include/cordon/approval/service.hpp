@@ -57,7 +57,7 @@ class Question {
  public:
   /// Records that it is asked. Throws ApprovalError (APPROVAL_OUTSIDE_TURN) when the turn has ended, and LogError; then
   /// nothing has changed.
-  Question(Turn<Log>& turn, ApprovalRequest request, std::shared_ptr<const ApprovalOptions> options)
+  Question(Turn<Log>& turn, ApprovalRequest&& request, std::shared_ptr<const ApprovalOptions> options)
       : core_(turn.core_),
         turn_(turn.number()),
         request_(std::make_shared<const ApprovalRequest>(std::move(request))),
@@ -70,11 +70,12 @@ class Question {
     events.emplace_back(ApprovalAsked{request_->id(), request_->tool(), request_->call_id(), request_->reason(),
                                       action.mode(), std::move(argv), action.scope().workspace_root,
                                       action.working_directory(), action.digest()});
-    core_->append_chosen(turn_, [&](const SessionState&, ApprovalPolicy, bool open) -> const std::vector<Event>& {
+    const std::vector<Event> told = options_->observer ? events : std::vector<Event>();
+    core_->append_chosen(turn_, [&](const SessionState&, ApprovalPolicy, bool open) {
       if (!open) refuse_turn();
-      return events;
+      return std::move(events);
     });
-    tell(events.front());
+    tell(told);
   }
 
   [[nodiscard]] const std::shared_ptr<const ApprovalRequest>& request() const noexcept { return request_; }
@@ -104,26 +105,27 @@ class Question {
   /// Records the decision and gives what it comes to: a grant only when it is recorded, and nothing forbids it by now.
   /// Throws LogError.
   [[nodiscard]] ApprovalOutcome decide(Decision decision, bool* counted = nullptr) const {
-    ApprovalDecided decided{request_->id(), ApprovalResult::cancelled};
     // Looked at before the session is locked: a file system may take its time.
     std::vector<Event> rules = rules_of(decision);
+    std::vector<Event> told;
     core_->append_chosen(turn_, [&](const SessionState& state, ApprovalPolicy policy, bool open) {
       std::vector<Event> events;
       if (!open || !state.is_unanswered(request_->id())) {
         // Whoever ended the turn has recorded it as cancelled.
         decision = Decision::cancel("its turn has ended");
         if (counted != nullptr) *counted = false;
+        if (options_->observer) told.emplace_back(ApprovalDecided{request_->id(), decision.result()});
         return events;
       }
       if (decision.result() == ApprovalResult::allowed_once && policy == ApprovalPolicy::never) decision = by_policy();
-      decided = {request_->id(), decision.result(), decision.answered_by()};
-      events.emplace_back(decided);
+      events.emplace_back(ApprovalDecided{request_->id(), decision.result(), decision.answered_by()});
+      if (options_->observer) told = events;
       if (decision.result() == ApprovalResult::allowed_once &&
           rules.size() <= SessionState::most_remembered - state.remembered().size())
         events.insert(events.end(), std::move_iterator(rules.begin()), std::move_iterator(rules.end()));
       return events;
     });
-    tell(decided);
+    tell(told);
     return outcome(decision);
   }
 
@@ -165,10 +167,9 @@ class Question {
     return rules;
   }
 
-  void tell(const auto& event) const {
-    if (!options_->observer) return;
+  void tell(const std::vector<Event>& events) const {
     try {
-      options_->observer(Event(event));
+      for (const Event& event : events) options_->observer(event);
     } catch (...) {
       // It is recorded; who looks on can't change that.
     }

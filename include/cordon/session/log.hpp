@@ -19,7 +19,7 @@ namespace cordon {
 ///
 /// `append` takes all of the events or none: it throws, and the log and its state are what they were. When it has
 /// returned, whatever `is_durable` among them is on the disk, where the log has one. `for_each` calls with every
-/// Record, in order.
+/// Record, in order. What can keep the events themselves may have an `append(std::vector<Event>&&)` as well.
 template <class L>
 concept SessionLog = std::move_constructible<L> && requires(L& log, const L& read, std::span<const Event> events) {
   { read.header() } -> std::same_as<const SessionHeader&>;
@@ -63,13 +63,14 @@ class MemoryLog {
   [[nodiscard]] const SessionState& state() const noexcept { return state_; }
   [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
 
-  void append(std::span<const Event> events) {
+  void append(std::span<const Event> events) { append(std::vector<Event>(events.begin(), events.end())); }
+  void append(std::vector<Event>&& events) {
     const std::int64_t now = detail::time_now();
     if (events.size() == 1 && !std::holds_alternative<PresetSelected>(events.front())) {
       // An event that may not come changes nothing, so the state needs no copy.
-      records_.push_back({records_.size(), now, events.front()});
+      records_.push_back({records_.size(), now, std::move(events.front())});
       try {
-        detail::require_next(state_, events.front());
+        detail::require_next(state_, records_.back().event);
       } catch (...) {
         records_.pop_back();
         throw;
@@ -78,7 +79,7 @@ class MemoryLog {
     }
     SessionState state = detail::state_after(state_, events);
     std::vector<Record> added;
-    for (const Event& event : events) added.push_back({records_.size() + added.size(), now, event});
+    for (Event& event : events) added.push_back({records_.size() + added.size(), now, std::move(event)});
     // All or none: only the room for them can fail.
     records_.insert(records_.end(), std::move_iterator(added.begin()), std::move_iterator(added.end()));
     state_ = std::move(state);

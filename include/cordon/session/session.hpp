@@ -98,8 +98,8 @@ class SessionCore {
   void append_chosen(std::uint64_t number, Choose&& choose) {
     const std::scoped_lock lock(mutex_);
     const auto& open = log_.state().open_turn();
-    const auto& events = choose(log_.state(), approval(), open && open->turn == number);
-    if (!events.empty()) log_.append(events);
+    std::vector<Event> events = choose(log_.state(), approval(), open && open->turn == number);
+    if (!events.empty()) log_.append(std::move(events));
   }
 
   /// The name of a preset, or `custom`.
