@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -96,37 +97,69 @@ namespace detail {
   return event;
 }
 
-/// Runs what `exec` announced. What is thrown is recorded too, and thrown on.
-template <SessionLog Log, class Run>
-[[nodiscard]] RunResult run_and_settle(Turn<Log>& turn, std::uint64_t exec, Run&& run) {
-  const auto without_result = [&](const char* outcome) {
+/// A command that is announced in the log, until it is recorded there what it came to.
+template <class Log>
+class Announced final : public Settlement {
+ public:
+  template <class Exec>
+  Announced(Turn<Log>& turn, Exec event) : core_(turn.core_), exec_(turn.record(std::move(event))) {}
+  // For example when a callback of the program threw: the command was ended, and nobody knows how it would have.
+  ~Announced() override { came_to_nothing("unknown"); }
+
+  void came_to(const RunResult& result) override {
     try {
-      turn.record(ExecSettled{exec, outcome});
-    } catch (const Error&) {
+      settle(settled(exec_, result));
+    } catch (const LogError& error) {
+      throw UnrecordedError(error, result);
+    }
+  }
+  void came_to_nothing(std::string_view outcome) noexcept override {
+    try {
+      settle(ExecSettled{exec_, std::string(outcome)});
+    } catch (...) {
       // Why nothing ran says more than that this is not in the log.
     }
-  };
-  RunResult result = [&] {
-    try {
-      return run();
-    } catch (const SandboxUnavailableError& error) {
-      without_result(error.failure() ? "runner_failed" : "unavailable");
-      throw;
-    } catch (const SpawnError&) {
-      without_result("unavailable");
-      throw;
-    } catch (...) {
-      // For example what a callback of the program threw: the command was ended, and nobody knows how it would have.
-      without_result("unknown");
-      throw;
-    }
-  }();
-  try {
-    turn.record(settled(exec, result));
-  } catch (const LogError& error) {
-    throw UnrecordedError(error, std::move(result));
   }
-  return result;
+
+ private:
+  void settle(const ExecSettled& event) {
+    if (const auto core = std::exchange(core_, nullptr)) core->settle(event);
+  }
+
+  std::shared_ptr<SessionCore<Log>> core_;  ///< until it is recorded
+  std::uint64_t exec_;
+};
+
+/// The end of what runs is told to who announced it.
+struct Execution {
+  static void settle_by(Running& running, std::unique_ptr<Settlement> settlement) noexcept {
+    running.settlement_ = std::move(settlement);
+  }
+};
+
+/// Announces a command, and runs or starts it. What is thrown is recorded too, and thrown on.
+template <SessionLog Log, class Exec, class Execute>
+[[nodiscard]] auto announce_and(Turn<Log>& turn, Exec event, Execute&& execute) {
+  using Result = std::invoke_result_t<Execute&>;
+  static_assert(std::is_same_v<Result, RunResult> || std::is_same_v<Result, Running>,
+                "cordon: the `execute` of run_in returns the RunResult of what it ran, or the Running of what it "
+                "started");
+  event.background = std::is_same_v<Result, Running>;
+  auto announced = std::make_unique<Announced<Log>>(turn, std::move(event));
+  try {
+    Result result = execute();
+    if constexpr (std::is_same_v<Result, Running>)
+      Execution::settle_by(result, std::move(announced));
+    else
+      announced->came_to(result);
+    return result;
+  } catch (const SandboxUnavailableError& error) {
+    announced->came_to_nothing(error.failure() ? "runner_failed" : "unavailable");
+    throw;
+  } catch (const SpawnError&) {
+    announced->came_to_nothing("unavailable");
+    throw;
+  }
 }
 
 /// Refuses a command that could write the log of its own session, and so say itself what it may do from now on.
@@ -159,6 +192,12 @@ struct RunByHarness {
   template <class Harness, class What>
   RunResult operator()(Harness& harness, What&& what, process::RunOptions options) const {
     return harness.run(std::forward<What>(what), std::move(options));
+  }
+};
+struct StartByHarness {
+  template <class Harness, class What>
+  Running operator()(Harness& harness, What&& what, process::RunOptions options) const {
+    return harness.start(std::forward<What>(what), std::move(options));
   }
 };
 
@@ -216,24 +255,36 @@ namespace detail {
 
 /// The parts of run_in: `allowed_by` is the grant, if there is one.
 template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask, class Execute>
-[[nodiscard]] RunResult run_confined(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                                     process::RunOptions options, const Mask& mask, Execute& execute,
-                                     std::string allowed_by, std::string digest) {
+[[nodiscard]] auto run_confined(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                                process::RunOptions options, const Mask& mask, Execute& execute, std::string allowed_by,
+                                std::string digest) {
   ConfinedArgv<M> confined = harness.confine(policy, command);
   if (const std::string log = file_of(turn); !log.empty()) refuse_own_log(confined, log);
-  const std::uint64_t exec =
-      turn.record(ExecConfined{mask(command.elements()), M{}, policy.workspace_root(), confined.backend(),
-                               confined.enforcement().missing(), std::move(allowed_by), std::move(digest)});
-  return run_and_settle(turn, exec, [&] { return execute(harness, std::move(confined), std::move(options)); });
+  ExecConfined event{mask(command.elements()),
+                     M{},
+                     policy.workspace_root(),
+                     confined.backend(),
+                     confined.enforcement().missing(),
+                     std::move(allowed_by),
+                     std::move(digest)};
+  return announce_and(turn, std::move(event),
+                      [&] { return execute(harness, std::move(confined), std::move(options)); });
 }
 
 template <class Harness, SessionLog Log, ArgvMask Mask, class Execute>
-[[nodiscard]] RunResult run_unconfined(Turn<Log>& turn, Harness& harness, UnconfinedArgv command,
-                                       process::RunOptions options, const Mask& mask, Execute& execute,
-                                       std::string allowed_by, std::string digest) {
-  const std::uint64_t exec = turn.record(ExecUnconfined{
-      mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by), std::move(digest)});
-  return run_and_settle(turn, exec, [&] { return execute(harness, std::move(command), std::move(options)); });
+[[nodiscard]] auto run_unconfined(Turn<Log>& turn, Harness& harness, UnconfinedArgv command,
+                                  process::RunOptions options, const Mask& mask, Execute& execute,
+                                  std::string allowed_by, std::string digest) {
+  ExecUnconfined event{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by),
+                       std::move(digest)};
+  return announce_and(turn, std::move(event), [&] { return execute(harness, std::move(command), std::move(options)); });
+}
+
+[[nodiscard]] inline SandboxMode mode_of(const RunResult& result) noexcept {
+  return result.mode;
+}
+[[nodiscard]] inline SandboxMode mode_of(const Running& running) noexcept {
+  return running.facts().mode;
 }
 
 /// What uses a grant up.
@@ -261,20 +312,21 @@ struct UseGrant {
 }  // namespace detail
 
 /// As Harness::run, in a turn of a session: `exec/confined` is recorded before the command starts, `exec/settled` when
-/// it has ended. `execute(harness, confined, options)` runs it another way. Throws what Harness::run throws,
-/// PolicyInvalidError when the command could write the session's own log, and LogError when something can't be
-/// recorded: nothing has run then, unless it is an UnrecordedError, which has the result.
+/// it has ended. `execute(harness, confined, options)` runs or starts it another way, and what that returns is
+/// returned. Throws what Harness::run throws, PolicyInvalidError when the command could write the session's own log,
+/// and LogError when something can't be recorded: nothing has run then, unless it is an UnrecordedError, which has the
+/// result.
 template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                               process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                          process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
   std::string digest = Action::digest_of_command(command, policy.scope(), options);
   return detail::run_confined(turn, harness, policy, command, std::move(options), mask, execute, {}, std::move(digest));
 }
 
 /// The same with no confinement. `allowed_by` says what allowed it: see `full_access_reason`.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
-                               process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                          process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
   std::string digest = Action::digest_of_command(command.command(), command.scope(), options);
   return detail::run_unconfined(turn, harness, std::move(command), std::move(options), mask, execute,
                                 std::move(allowed_by), std::move(digest));
@@ -286,14 +338,14 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
 /// not the one that was approved, APPROVAL_REJECTED when the session asks for no approvals by now. Nothing has run
 /// then.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
-                               Execute execute = {}) {
+[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
+                          Execute execute = {}) {
   detail::UseGrant::require(grant, turn);
   const Action& action = grant.action();
   const std::string allowed_by = "grant " + grant.id();
   return action.mode().visit([&]<Mode M>(M) {
     Policy<M> policy = detail::UseGrant::policy<M>(grant);
-    RunResult result = [&] {
+    auto result = [&] {
       if constexpr (ConfinedMode<M>)
         return detail::run_confined(turn, harness, policy, action.command(), action.options(), mask, execute,
                                     allowed_by, action.command_digest());
@@ -301,12 +353,32 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
         return detail::run_unconfined(turn, harness, UnconfinedArgv(policy, action.command()), action.options(), mask,
                                       execute, allowed_by, action.command_digest());
     }();
-    if (result.mode != SandboxMode(M{}))
-      throw ApprovalError(ErrorCode::action_changed, "the command ran under " + std::string(result.mode.name()) +
-                                                         ", and " + std::string(M::name) +
+    if (const SandboxMode mode = detail::mode_of(result); mode != SandboxMode(M{}))
+      throw ApprovalError(ErrorCode::action_changed, "the command ran under " + std::string(mode.name()) + ", and " +
+                                                         std::string(M::name) +
                                                          " was granted; `execute` has to run what it is given");
     return result;
   });
+}
+
+/// As run_in, but does not wait: for a command that runs on in the background, with Jobs::keep. `exec/settled` is
+/// recorded when its end is known to whoever follows it, also after the end of the turn, and as `unknown` when the
+/// Running is dropped; until then the log stays open. What can't be recorded is an UnrecordedError from Running::wait
+/// or Job::wait. Throws as run_in does; nothing runs then.
+template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                               process::RunOptions options = {}, const Mask& mask = {}) {
+  return run_in(turn, harness, policy, command, std::move(options), mask, detail::StartByHarness{});
+}
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                               process::RunOptions options = {}, const Mask& mask = {}) {
+  return run_in(turn, harness, std::move(command), std::move(allowed_by), std::move(options), mask,
+                detail::StartByHarness{});
+}
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {}) {
+  return run_in(turn, harness, std::move(grant), mask, detail::StartByHarness{});
 }
 
 /// Where full access comes from, in words for ExecUnconfined: the explicit mode of this call, the session's preset or

@@ -87,23 +87,25 @@ inline void require_justification(std::string_view justification) {
 
 /// Asks for leave to do an action under its mode, and does it when it is given. Throws ApprovalError when it is not:
 /// APPROVAL_REJECTED, APPROVAL_CANCELLED or APPROVAL_UNAVAILABLE, each with its own text; nothing has run then.
+/// `execute` is as for run_in.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult ask_and_run(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {},
-                                    Execute execute = {}) {
+[[nodiscard]] auto ask_and_run(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {},
+                               Execute execute = {}) {
+  using Result = decltype(run_in(turn, harness, std::declval<AllowedOnce>(), mask, execute));
   const std::string tool = request.tool();
   const std::stop_token stop = request.action().options().limits.stop;
   return harness.approvals()
       .request(turn, std::move(request), stop)
       .visit([&](AllowedOnce grant) { return run_in(turn, harness, std::move(grant), mask, execute); },
-             [&](const Rejected& no) -> RunResult {
+             [&](const Rejected& no) -> Result {
                detail::refuse_outcome(ErrorCode::approval_rejected, tool,
                                       "its approval was rejected; do it another way, or ask the user", no.reason);
              },
-             [&](const Cancelled& no) -> RunResult {
+             [&](const Cancelled& no) -> Result {
                detail::refuse_outcome(ErrorCode::approval_cancelled, tool,
                                       "the question was cancelled before somebody decided", no.reason);
              },
-             [&](const Unavailable& no) -> RunResult {
+             [&](const Unavailable& no) -> Result {
                detail::refuse_outcome(ErrorCode::approval_unavailable, tool,
                                       "nobody could decide about its approval; tell the user", no.reason);
              });
@@ -121,12 +123,12 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
 /// it stays: the next command has the session's mode again, and the log no other than before.
 ///
 /// Throws ApprovalError: ESCALATION_INVALID without a justification, or when the Rule says so, before anybody is asked;
-/// else as ask_and_run. What run_in throws is thrown too.
+/// else as ask_and_run. What run_in throws is thrown too. `execute` is as for run_in.
 template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll,
           class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult run_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
-                                      std::string_view justification, EscalationDetails details = {},
-                                      const Mask& mask = {}, Execute execute = {}) {
+[[nodiscard]] auto run_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
+                                 std::string_view justification, EscalationDetails details = {}, const Mask& mask = {},
+                                 Execute execute = {}) {
   require_justification(justification);
   if (const SandboxMode effective = turn.effective_mode(); !mode.wider_than(effective)) {
     return resolve_protected(turn, std::move(details.roots), std::nullopt)
@@ -152,9 +154,9 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = S
 /// be wider.
 template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll,
           class Execute = detail::RunByHarness>
-[[nodiscard]] RunResult run_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command,
-                                      To, std::string_view justification, EscalationDetails details = {},
-                                      const Mask& mask = {}, Execute execute = {}) {
+[[nodiscard]] auto run_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command, To,
+                                 std::string_view justification, EscalationDetails details = {}, const Mask& mask = {},
+                                 Execute execute = {}) {
   static_assert(
       WiderThan<To, From>,
       "cordon: run_escalated asks for a mode that is wider than that of the policy; for the same or a narrower "
@@ -166,6 +168,26 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode T
       turn, harness,
       escalation_request(std::move(action), justification, std::move(details.tool), std::move(details.call_id)), mask,
       execute);
+}
+
+/// The same for a command that runs on in the background: see start_in.
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running ask_and_start(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {}) {
+  return ask_and_run(turn, harness, std::move(request), mask, detail::StartByHarness{});
+}
+template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
+                                      std::string_view justification, EscalationDetails details = {},
+                                      const Mask& mask = {}) {
+  return run_escalated<Rule>(turn, harness, command, mode, justification, std::move(details), mask,
+                             detail::StartByHarness{});
+}
+template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command,
+                                      To mode, std::string_view justification, EscalationDetails details = {},
+                                      const Mask& mask = {}) {
+  return run_escalated<Rule>(turn, harness, from, command, mode, justification, std::move(details), mask,
+                             detail::StartByHarness{});
 }
 
 }  // namespace cordon

@@ -374,10 +374,21 @@ class Jobs {
     board_->close();
   }
 
-  /// Lets a command run on. What it wrote before can still be read. Throws SpawnError when there can be no thread; the
-  /// command is ended then.
+  /// Starts the thread, so that nothing is started in vain when there can be none. Throws SpawnError then (ESC-08).
+  void prepare() {
+    const std::scoped_lock lock(starting_);
+    if (pump_.joinable()) return;
+    const os::BlockAllSignals<os::Kernel> blocked;  // and so has the thread: no handler of the program runs there
+    try {
+      pump_ = std::jthread([board = board_] { board->follow(); });
+    } catch (const std::system_error& error) {
+      throw SpawnError(std::string("no thread can be made to keep jobs: ") + error.what(), error.code().value());
+    }
+  }
+
+  /// Lets a command run on. What it wrote before can still be read. Throws as `prepare`; the command is ended then.
   Job keep(Running running) {
-    start_pump();
+    prepare();
     return Job(detail::JobBoard::add(board_, std::move(running)));
   }
 
@@ -403,17 +414,6 @@ class Jobs {
   }
 
  private:
-  void start_pump() {
-    const std::scoped_lock lock(starting_);
-    if (pump_.joinable()) return;
-    const os::BlockAllSignals<os::Kernel> blocked;  // and so has the thread: no handler of the program runs there
-    try {
-      pump_ = std::jthread([board = board_] { board->follow(); });
-    } catch (const std::system_error& error) {
-      throw SpawnError(std::string("no thread can be made to keep jobs: ") + error.what(), error.code().value());
-    }
-  }
-
   const long made_by_ = os::Kernel::call(SYS_getpid);
   const std::shared_ptr<detail::JobBoard> board_ = std::make_shared<detail::JobBoard>();
   std::mutex starting_;

@@ -58,7 +58,19 @@ struct RunResult : RunFacts {
 
 namespace detail {
 class JobBoard;
-}
+struct Execution;
+
+/// Is told what a command came to, once. Its destructor, before that, means that nobody knows.
+class Settlement {
+ public:
+  Settlement() = default;
+  Settlement(const Settlement&) = delete;
+  Settlement& operator=(const Settlement&) = delete;
+  virtual ~Settlement() = default;
+  virtual void came_to(const RunResult& result) = 0;
+  virtual void came_to_nothing(std::string_view outcome) noexcept = 0;
+};
+}  // namespace detail
 
 /// A command that runs, with the facts of its own wrap: nothing that its harness does later changes them. It may
 /// outlive the harness. Only Harness::start makes one.
@@ -104,6 +116,7 @@ class Running {
   template <class B, AnswererChainLike Chain, PartialRule Rule>
   friend class Harness;
   friend class detail::JobBoard;
+  friend struct detail::Execution;
 
   Running(RunFacts facts, process::Child child) : facts_(std::move(facts)), child_(std::move(child)) {
     facts_.limits = child_.limits();
@@ -113,6 +126,7 @@ class Running {
     const auto* failure = std::get_if<RunnerFailure>(&done.ending);
     if (failure != nullptr && facts_.mode.confined()) {
       invalidate_();
+      if (settlement_) settlement_->came_to_nothing("runner_failed");
       std::string message =
           "the sandbox (" + facts_.backend + ") failed before it ran the command; nothing was executed";
       if (!failure->detail.empty()) message += ". Runner failure: " + failure->detail;
@@ -130,15 +144,20 @@ class Running {
     if (done.observed) {
       result.denials = observed_denials(*done.observed, context_);
       result.unlisted_refusals = done.observed->left_out;
-      return result;
+    } else if (facts_.mode.confined()) {
+      result.denials = denials_in(result);
     }
-    if (!facts_.mode.confined()) return result;
+    if (const auto settlement = std::exchange(settlement_, nullptr)) settlement->came_to(result);
+    return result;
+  }
+
+  /// Those that what the command wrote tells of.
+  [[nodiscard]] std::vector<Denial> denials_in(const RunResult& result) {
     const process::Capture& words = facts_.terminal ? result.out : result.err;
-    if (words.seen() == 0) return result;
+    if (words.seen() == 0) return {};
     if (const auto* exited = std::get_if<process::Exited>(&result.ending)) context_.exit_code = exited->code;
     context_.words = words_of(dialect_, language_);
-    result.denials = infer_denials(words.text(), context_);
-    return result;
+    return infer_denials(words.text(), context_);
   }
 
   RunFacts facts_;
@@ -146,6 +165,7 @@ class Running {
   DialectView dialect_{{}, {}};
   std::vector<std::string> language_ = {};  ///< the variables that tell in which language the command speaks
   std::function<void()> invalidate_ = {};   ///< tells the backend, which lives as long as this, of a runner's failure
+  std::unique_ptr<detail::Settlement> settlement_ = {};  ///< of a command that is recorded
   std::shared_ptr<const void> confinement_ = {};  ///< owns what the command needs until its end, such as a temp area
   process::Child child_;
 };

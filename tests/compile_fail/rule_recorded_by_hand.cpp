@@ -8,6 +8,6 @@ inline std::uint64_t record(cordon::Turn<cordon::MemoryLog>& turn) {
 #ifdef CORDON_BREAK
   return turn.record(cordon::ApprovalRemembered{"id", {"rm"}, false, cordon::danger_full_access, "/", "/"});
 #else
-  return turn.record(cordon::ApprovalAsked{"id", "shell"});
+  return turn.record(cordon::ExecUnconfined{{"x"}, "/w", "y"});
 #endif
 }

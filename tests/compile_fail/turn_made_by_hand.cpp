@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A command or a question outside a turn is not to be recorded, so only a session opens one.
+// A command outside a turn is not to be recorded, so only a session opens one.
 // expect: private
 
 #include <cordon/session/session.hpp>
@@ -11,5 +11,5 @@ inline std::uint64_t record(cordon::Session<cordon::MemoryLog>& session) {
 #else
   auto turn = session.begin_turn();
 #endif
-  return turn.record(cordon::ApprovalAsked{"id", "shell"});
+  return turn.record(cordon::ExecUnconfined{{"x"}, "/w", "y"});
 }

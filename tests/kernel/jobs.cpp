@@ -7,6 +7,9 @@
 #include <chrono>
 #include <filesystem>
 
+#include <cordon/approval/answerers/scripted.hpp>
+#include <cordon/escalation.hpp>
+
 #include "kernel/support.hpp"
 #include "support/jobs.hpp"
 
@@ -175,6 +178,42 @@ TEMPLATE_LIST_TEST_CASE("CLS-14: the facts of jobs in different modes never mix,
   CHECK(read.denied());
   CHECK_FALSE(written.denied());
   CHECK(written.ending == CommandEnding(Exited{0}));
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "T-ESC-08, T-ESC-14: a job that was allowed keeps its mode over the end of its turn, and lends it to nobody",
+    "[jobs]", KernelBackends) {
+  using Reads = Under<TestType, cordon::ReadOnly>;
+  using Writes = Under<TestType, cordon::WorkspaceWrite>;
+  using Allowing = cordon::AnswererChain<cordon::Scripted>;
+  const Place place;
+  if (!usable<Reads>(place) || !usable<Writes>(place)) return;
+  cordon::Session<cordon::MemoryLog> session(cordon::MemoryLog({"s", 0}));
+  auto turn = session.begin_turn();
+  cordon::Harness<TestType, Allowing, cordon::AcceptPartial> own(
+      TestType(), Allowing(cordon::Scripted({cordon::Decision::allow(), cordon::Decision::allow()})));
+  const cordon::EscalationDetails details{.roots = {.workspace_root = place.workspace()}, .options = plain_options()};
+  const std::string script = "until [ -e go ]; do sleep 0.02; done; echo x >made.by-";
+  Jobs jobs;
+  const Job inside = jobs.keep(start_escalated(turn, own, cordon::shell(script + "inside; echo x >" + place.out("no")),
+                                               cordon::workspace_write, "a server", details));
+  const Job anywhere = jobs.keep(start_escalated(turn, own, cordon::shell(script + "full; echo x >" + place.out("yes")),
+                                                 cordon::danger_full_access, "a server", details));
+  turn.end();
+  auto next = session.begin_turn();
+  const auto between = run_in(next, own, policy_for<cordon::ReadOnly>(place.workspace()),
+                              cordon::shell("echo x >made.by-next"), plain_options());
+  CHECK(between.denied());
+  write_file(place.in("go"), "");
+  CHECK(inside.wait().denied());
+  CHECK(anywhere.wait().ending == CommandEnding(Exited{0}));
+  CHECK(anywhere.facts().backend.empty());
+  CHECK_FALSE(anywhere.facts().enforcement);
+  for (const char* made : {"made.by-inside", "made.by-full"}) CHECK(std::filesystem::exists(place.in(made)));
+  CHECK_FALSE(std::filesystem::exists(place.in("made.by-next")));
+  CHECK_FALSE(std::filesystem::exists(place.out("no")));
+  CHECK(std::filesystem::exists(place.out("yes")));
+  CHECK(session.state().unsettled().empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("Twenty jobs at once have one thread, and their end leaves no process, descriptor or thread",

@@ -39,8 +39,8 @@ namespace support {
           ApprovalRemembered{"a1", argv, true, workspace_write, "/w\xff", "/w", "d4"},
           ApprovalRemembered{"a1", {"git", "log"}, false, danger_full_access, "/w", "/w", "d5"},
           ExecConfined{argv, read_only, "/w\xff", "layered", EffectSet{FileEffect::metadata, FileEffect::fifo_write},
-                       "grant a1", "d2"},
-          ExecUnconfined{argv, "/w", "explicit mode", "d3"},
+                       "grant a1", "d2", true},
+          ExecUnconfined{argv, "/w", "explicit mode", "d3", true},
           ExecSettled{12, "exited", 3, {}, {{FileEffect::write, "/etc/x", "EROFS"}, {FileEffect::create}}},
           ExecSettled{13, "signalled", {}, 9},
           TurnEnded{1, TurnEnding::completed}};
@@ -71,7 +71,7 @@ namespace support {
           return ApprovalDecided{random.pick(state.unanswered()), ApprovalResult::rejected};
         break;
       case 6:
-        if (state.open_turn()) return ExecUnconfined{{random.text("ab \xff\x01", 5)}, "/w", "x"};
+        if (state.open_turn()) return ExecUnconfined{{random.text("ab \xff\x01", 5)}, "/w", "x", "", random.chance()};
         break;
       default:
         if (!state.unsettled().empty()) return ExecSettled{random.pick(state.unsettled()), "exited", 0};

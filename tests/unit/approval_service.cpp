@@ -366,13 +366,17 @@ TEST_CASE("T-APR-25: a question that a crash left open is closed as cancelled, a
   {
     Session<JsonlLog> session(JsonlLog::create(path, {"s", 0}));
     auto turn = session.begin_turn();
-    turn.record(ApprovalAsked{"q", "shell"});
+    ApprovalService<AnswererChain<>> service;
+    std::optional<Responder> asked;
+    service.request_async(
+        turn, request(), [&](Responder responder) { asked.emplace(std::move(responder)); }, [](ApprovalOutcome) {});
     std::filesystem::copy_file(path, path + ".crashed");
   }
   Session<JsonlLog> resumed(JsonlLog::open(path + ".crashed"));
   CHECK(resumed.state().unanswered().empty());
   const auto records = support::records_of(path + ".crashed");
-  CHECK(std::get<ApprovalDecided>(records[2].event) == ApprovalDecided{"q", ApprovalResult::cancelled});
+  CHECK(std::get<ApprovalDecided>(records[2].event) ==
+        ApprovalDecided{std::get<ApprovalAsked>(records[1].event).id, ApprovalResult::cancelled});
 }
 
 TEST_CASE("a turn that ends while somebody is asked has the question as cancelled, and that is its outcome") {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <signal.h>
 #include <cordon/audit.hpp>
 
 #include <cordon/harness.hpp>
+#include <cordon/jobs.hpp>
 #include <cordon/session/jsonl_log.hpp>
 #include <cordon/session/resolve.hpp>
 #include <filesystem>
@@ -247,4 +249,126 @@ TEST_CASE("LOG-K4 secrets in an argv can be masked in the record, and the comman
                              Argv({"/bin/sh", "-c", "echo $2", "sh", "--token", "abc"}), {}, mask);
   CHECK(result.out.text() == "abc\n");
   CHECK(std::get<ExecConfined>(events_of(session)[1]).argv.back() == "[masked]");
+}
+
+TEST_CASE("a command in the background is announced as that, and settled when it ends, though its turn is over") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  Jobs jobs;
+  const TempDirectory place("/var/tmp");
+  const Argv waits({"/bin/sh", "-c", "until test -e '" + place.path() + "/gate'; do sleep 0.02; done; exit 4"});
+  const Job job = jobs.keep(start_in(turn, harness, policy<ReadOnly>(place.path()), waits));
+  const Job full = jobs.keep(start_in(turn, harness, unconfined(waits, place.path()), "explicit mode"));
+  turn.end();
+  CHECK(session.state().in_background() == std::vector<std::uint64_t>{1, 2});
+  auto next = session.begin_turn();
+  next.end();
+  CHECK(session.state().unsettled() == std::vector<std::uint64_t>{1, 2});
+  (void)place.file("gate");
+  CHECK(job.wait().ending == CommandEnding(process::Exited{4}));
+  CHECK(full.wait().ending == CommandEnding(process::Exited{4}));
+  const std::vector<Event> events = events_of(session);
+  REQUIRE(events.size() == 8);
+  CHECK(std::get<ExecConfined>(events[1]).background);
+  CHECK(std::get<ExecUnconfined>(events[2]).background);
+  CHECK(std::get<ExecUnconfined>(events[2]).allowed_by == "explicit mode");
+  CHECK(std::get<ExecSettled>(events[6]).exit_code == 4);
+  CHECK(std::get<ExecSettled>(events[7]).exit_code == 4);
+  CHECK(session.state().unsettled().empty());
+}
+
+TEST_CASE("a command in the background that nobody follows any more ends, and its end is recorded as unknown") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  long pid = 0;
+  {
+    const Running running =
+        start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sleep", support::unique_sleep()}));
+    pid = running.pid();
+    CHECK(session.state().unsettled().size() == 1);
+  }
+  CHECK(::kill(static_cast<pid_t>(pid), 0) != 0);
+  CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
+  {
+    Jobs jobs;
+    process::RunOptions options;
+    options.on_output = [](process::Stream, std::string_view) { throw std::runtime_error("mine"); };
+    const Job job =
+        jobs.keep(start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/echo", "x"}), std::move(options)));
+    CHECK_THROWS_WITH(job.wait(), "mine");
+    CHECK(std::get<ExecSettled>(events_of(session).back()) == ExecSettled{3, "unknown"});
+  }
+  CHECK(session.state().unsettled().empty());
+}
+
+TEST_CASE("waiting for it settles it once, and so does a runner that fails") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  {
+    Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+    Running running = start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sh", "-c", "exit 5"}));
+    CHECK(running.wait().ending == CommandEnding(process::Exited{5}));
+    CHECK(std::get<ExecSettled>(events_of(session).back()).exit_code == 5);
+  }
+  CHECK(events_of(session).size() == 3);
+  Harness<StandIn> failing(StandIn{{"/usr/bin/env"}, nullptr, true});
+  {
+    Running running = start_in(turn, failing, policy<ReadOnly>("/var/tmp"), Argv({"/bin/true"}));
+    CHECK_THROWS_AS(running.wait(), SandboxUnavailableError);
+  }
+  CHECK(std::get<ExecSettled>(events_of(session).back()) == ExecSettled{3, "runner_failed"});
+  CHECK(events_of(session).size() == 5);
+  CHECK_THROWS_AS(start_in(turn, failing, policy<ReadOnly>("/var/tmp"), Argv({"/nowhere/program"}),
+                           {.working_directory = "/nowhere"}),
+                  Error);
+  CHECK(session.state().unsettled().empty());
+}
+
+TEST_CASE("what can't be recorded of the end of a job is told with what it came to") {
+  const auto script = std::make_shared<support::ScriptedLog::Script>();
+  Session<support::ScriptedLog> session{support::ScriptedLog(script)};
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  Jobs jobs;
+  script->before = [&] { script->fails = std::holds_alternative<ExecConfined>(script->events.back()); };
+  const Job job =
+      jobs.keep(start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sh", "-c", "echo out; exit 5"})));
+  try {
+    (void)job.wait();
+    FAIL("nobody was told");
+  } catch (const UnrecordedError& error) {
+    CHECK(error.result().ending == CommandEnding(process::Exited{5}));
+    CHECK(error.result().out.text() == "out\n");
+  }
+}
+
+TEST_CASE("what could not be announced is not started in the background either") {
+  const auto script = std::make_shared<support::ScriptedLog::Script>();
+  Session<support::ScriptedLog> session{support::ScriptedLog(script)};
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const TempDirectory place("/var/tmp");
+  script->fails = true;
+  CHECK_THROWS_AS(
+      start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/usr/bin/touch", place.path() + "/marker"})),
+      LogError);
+  CHECK_FALSE(support::exists(place.path() + "/marker"));
+}
+
+TEST_CASE("a command whose turn is ended while it runs has its result, and says that this is not recorded") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  process::RunOptions options;
+  options.on_output = [&](process::Stream, std::string_view) { turn.end(); };
+  try {
+    (void)run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sh", "-c", "echo out; exit 6"}),
+                 std::move(options));
+    FAIL("nobody was told");
+  } catch (const UnrecordedError& error) {
+    CHECK(std::string(error.what()).find("its turn has ended") != std::string::npos);
+    CHECK(error.result().ending == CommandEnding(process::Exited{6}));
+  }
 }

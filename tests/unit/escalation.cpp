@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <signal.h>
 #include <cordon/escalation.hpp>
 
 #include <cordon/approval/answerers/callback.hpp>
 #include <cordon/approval/answerers/scripted.hpp>
 #include <cordon/harness.hpp>
+#include <cordon/jobs.hpp>
 #include <cordon/session/jsonl_log.hpp>
 #include <filesystem>
 #include <fstream>
@@ -427,4 +429,113 @@ TEST_CASE("how it is run is the program's business, but not under which mode") {
                                               std::move(options));
                               });
         }) == "ACTION_CHANGED");
+}
+
+TEST_CASE("T-ESC-08, T-ESC-14: what is allowed in the background runs once under that mode, and outlives its turn") {
+  OpenTurn open;
+  const Scripted script({Decision::allow(), Decision::allow()});
+  auto harness = asking(script);
+  const Marker marker;
+  const Argv waits({"/bin/sh", "-c",
+                    "until test -e '" + marker.place.path() + "/gate'; do sleep 0.02; done; echo ran >>'" +
+                        marker.place.path() + "/ran'"});
+  Jobs jobs;
+  const Job full =
+      jobs.keep(start_escalated(open.turn, harness, waits, danger_full_access, "a server", in(marker.place.path())));
+  const Job middle = jobs.keep(start_escalated(open.turn, harness, support::policy<ReadOnly>(marker.place.path()),
+                                               waits, workspace_write, "a server"));
+  CHECK(full.facts().mode == SandboxMode(danger_full_access));
+  CHECK(full.facts().backend.empty());
+  CHECK_FALSE(full.facts().enforcement);
+  CHECK(middle.facts().mode == SandboxMode(workspace_write));
+  CHECK(middle.facts().backend == "stand-in");
+  // The next command has the session's mode again.
+  CHECK(resolve(open.turn, {.workspace_root = marker.place.path()}).policy.mode() == SandboxMode(read_only));
+  open.turn.end();
+  CHECK(open.session.state().in_background().size() == 2);
+  (void)marker.place.file("gate");
+  CHECK(full.wait().ending == CommandEnding(process::Exited{0}));
+  CHECK(middle.wait().ending == CommandEnding(process::Exited{0}));
+  CHECK(marker.runs() == 2);
+  const auto asked = open.events<ApprovalAsked>();
+  REQUIRE(asked.size() == 2);
+  const auto unconfined = open.events<ExecUnconfined>();
+  REQUIRE(unconfined.size() == 1);
+  CHECK(unconfined.front().workspace_root == marker.place.path());
+  CHECK(unconfined.front().allowed_by == "grant " + asked[0].id);
+  CHECK(unconfined.front().background);
+  const auto confined = open.events<ExecConfined>();
+  REQUIRE(confined.size() == 1);
+  CHECK(confined.front().allowed_by == "grant " + asked[1].id);
+  CHECK(open.events<ExecSettled>().size() == 2);
+  CHECK(open.events<ModeSwitched>().empty());
+}
+
+TEST_CASE("in the background too: what is not wider needs nobody's leave, and what nobody allows does not start") {
+  OpenTurn open;
+  const Scripted script({Decision::reject("no")});
+  auto harness = asking(script);
+  const Marker marker;
+  CHECK(start_escalated(open.turn, harness, marker.command, read_only, "why", in(marker.place.path())).wait().mode ==
+        SandboxMode(read_only));
+  CHECK(script.asked().empty());
+  CHECK(open.events<ExecConfined>().front().background);
+  CHECK(code_of([&] {
+          (void)start_escalated(open.turn, harness, marker.command, danger_full_access, "why", in(marker.place.path()));
+        }) == "APPROVAL_REJECTED");
+  CHECK(code_of([&] {
+          (void)start_escalated<OnlyAfterDenial>(open.turn, harness, Argv({"/bin/true"}), danger_full_access, "why",
+                                                 in(marker.place.path()));
+        }) == "ESCALATION_INVALID");
+  CHECK(marker.runs() == 1);
+  CHECK(open.events<ExecUnconfined>().empty());
+}
+
+TEST_CASE("a grant is one command in the background, as it is in the foreground") {
+  OpenTurn open;
+  auto harness = asking(Scripted({Decision::allow()}));
+  const Marker marker;
+  auto grants = granted(open, harness,
+                        Action(marker.command, workspace_write, support::policy<ReadOnly>("/var/tmp").scope(), {}));
+  CHECK(start_in(open.turn, harness, std::move(grants.front())).wait().ending == CommandEnding(process::Exited{3}));
+  CHECK(code_of([&] { (void)start_in(open.turn, harness, std::move(grants.front())); }) == "APPROVAL_USED");
+  CHECK(code_of([&] { (void)run_in(open.turn, harness, std::move(grants.front())); }) == "APPROVAL_USED");
+  CHECK(marker.runs() == 1);
+}
+
+TEST_CASE("ESC-08: what is stopped when it is allowed and has not started does not start in the background either") {
+  OpenTurn open;
+  auto harness = asking(Scripted({Decision::allow()}));
+  const Marker marker;
+  std::stop_source stop;
+  process::RunOptions options;
+  options.limits.stop = stop.get_token();
+  auto grants = granted(
+      open, harness,
+      Action(marker.command, workspace_write, support::policy<ReadOnly>("/var/tmp").scope(), std::move(options)));
+  stop.request_stop();
+  Running running = start_in(open.turn, harness, std::move(grants.front()));
+  CHECK(running.pid() == 0);
+  CHECK(running.wait().ending == CommandEnding(process::Cancelled{}));
+  CHECK(marker.runs() == 0);
+  CHECK(open.events<ExecSettled>().back().outcome == "cancelled");
+}
+
+TEST_CASE("what is started another way under another mode is ended, and said") {
+  OpenTurn open;
+  auto harness = asking(Scripted({Decision::allow()}));
+  const Marker marker;
+  long pid = 0;
+  CHECK(code_of([&] {
+          (void)run_escalated(open.turn, harness, marker.command, workspace_write, "why", in(marker.place.path()),
+                              ShowAll{}, [&](auto& by, const auto&, process::RunOptions options) {
+                                auto running = by.start(support::policy<ReadOnly>(marker.place.path()),
+                                                        Argv({"/bin/sleep", "60"}), std::move(options));
+                                pid = running.pid();
+                                return running;
+                              });
+        }) == "ACTION_CHANGED");
+  REQUIRE(pid > 0);
+  CHECK(::kill(static_cast<pid_t>(pid), 0) != 0);
+  CHECK(open.events<ExecSettled>().back().outcome == "unknown");
 }

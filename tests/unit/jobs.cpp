@@ -293,6 +293,8 @@ TEST_CASE("One thread follows all jobs, and none does before the first") {
   const auto before = threads();
   Jobs jobs;
   CHECK(threads() == before);
+  jobs.prepare();  // ESC-08: whether there is a thread for them can be known before anything is started
+  CHECK(threads() == before + 1);
   std::vector<Job> all;
   for (int i = 0; i != 50; ++i) all.push_back(jobs.keep(start("echo " + std::to_string(i) + "; sleep 0.2")));
   all.push_back(jobs.keep(start("sleep 60")));

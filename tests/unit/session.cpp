@@ -180,15 +180,13 @@ TEST_CASE("a turn is begun once, ends once, and ends as interrupted when it is d
   CHECK(it.script->events == std::vector<Event>{TurnStarted{1}, TurnEnded{1, TurnEnding::completed}});
   {
     auto turn = it.session.begin_turn();
-    turn.record(ApprovalAsked{"q", "shell"});
     const auto moved = std::move(turn);
     CHECK(moved.number() == 2);
-    CHECK_THROWS_AS(turn.record(ApprovalAsked{"r", "shell"}), SessionInvalidError);
+    CHECK_THROWS_AS(turn.record(ExecUnconfined{{"x"}, "/w", "y"}), SessionInvalidError);
     CHECK_THROWS_AS(turn.effective_mode(), SessionInvalidError);
     CHECK_THROWS_AS(turn.end(), SessionInvalidError);
   }
   CHECK(it.script->events.back() == Event(TurnEnded{2, TurnEnding::interrupted}));
-  CHECK(it.script->events[it.script->events.size() - 2] == Event(ApprovalDecided{"q", ApprovalResult::cancelled}));
   CHECK_FALSE(it.session.continue_turn());
 }
 
@@ -212,21 +210,24 @@ TEST_CASE("T-APR-25 APR-K7 what a crash left open is closed when the session goe
   {
     JsonlLog log = JsonlLog::create(path, {"s", 0});
     const std::vector<Event> events{TurnStarted{1}, ApprovalAsked{"a", "shell"},
-                                    ExecConfined{{"x"}, read_only, "/w", "b"}};
+                                    ExecConfined{{"x"}, read_only, "/w", "b"},
+                                    ExecConfined{{"x"}, read_only, "/w", "b", {}, "", "", true}};
     log.append(events);
   }
   {
     const Session<JsonlLog> session(JsonlLog::open(path));
     CHECK(session.state().unanswered().empty());
+    CHECK(session.state().unsettled().empty());
     CHECK_FALSE(session.state().open_turn());
   }
   const auto records = support::records_of(path);
-  REQUIRE(records.size() == 5);
-  CHECK(records[3].event == Event(ApprovalDecided{"a", ApprovalResult::cancelled}));
-  CHECK(records[4].event == Event(TurnEnded{1, TurnEnding::interrupted}));
+  REQUIRE(records.size() == 7);
+  CHECK(records[4].event == Event(ApprovalDecided{"a", ApprovalResult::cancelled}));
+  CHECK(records[5].event == Event(ExecSettled{3, "unknown"}));
+  CHECK(records[6].event == Event(TurnEnded{1, TurnEnding::interrupted}));
   // With nothing open nothing is written.
   (void)Session<JsonlLog>(JsonlLog::open(path));
-  CHECK(support::records_of(path).size() == 5);
+  CHECK(support::records_of(path).size() == 7);
 }
 
 TEST_CASE("a detached turn stays open from one process to the next, and only its end ends it") {
@@ -312,11 +313,10 @@ TEST_CASE("threads may switch, ask and run in one session: every event is there 
     threads.emplace_back([&, t] {
       for (int i = 0; i != 200; ++i) {
         it.session.set_mode(i % 2 == 0 ? SandboxMode(read_only) : danger_full_access);
-        const std::string id = std::to_string(t) + "." + std::to_string(i);
-        turn.record(ApprovalAsked{id, "shell"});
+        const std::uint64_t exec = turn.record(ExecUnconfined{{std::to_string(t), std::to_string(i)}, "/w", "x"});
         (void)it.session.effective_mode();
         (void)it.session.preset();
-        turn.record(ApprovalDecided{id, ApprovalResult::rejected});
+        turn.record(ExecSettled{exec, "exited", 0});
       }
     });
   threads.clear();

@@ -80,6 +80,23 @@ TEST_CASE("a result is that of a command of this turn, once") {
   CHECK_FALSE(refusal(over, ExecSettled{1, "exited"}).empty());
 }
 
+TEST_CASE(
+    "a command in the background is open over the end of its turn, and its result comes in any turn, or in none") {
+  const std::vector<Event> over{TurnStarted{1}, ExecConfined{{"x"}, read_only, "/w", "b"},
+                                ExecConfined{{"x"}, read_only, "/w", "b", {}, "", "", true},
+                                ExecUnconfined{{"x"}, "/w", "y", "", true}, TurnEnded{1}};
+  CHECK(after(over).unsettled() == std::vector<std::uint64_t>{2, 3});
+  CHECK(after(over).in_background() == std::vector<std::uint64_t>{2, 3});
+  CHECK_FALSE(refusal(over, ExecSettled{1, "exited"}).empty());
+  std::vector<Event> one = over;
+  one.emplace_back(ExecSettled{2, "exited"});
+  CHECK(after(one).unsettled() == std::vector<std::uint64_t>{3});
+  CHECK(after(one).in_background() == std::vector<std::uint64_t>{3});
+  CHECK_FALSE(refusal(one, ExecSettled{2, "exited"}).empty());
+  one.emplace_back(TurnStarted{2});
+  CHECK(refusal(one, ExecSettled{3, "exited"}).empty());
+}
+
 TEST_CASE("what a reader would refuse can't be recorded: a preset of three switches, full access that is confined") {
   CHECK_FALSE(refusal({}, PresetSelected{"p", 3}).empty());
   CHECK_FALSE(refusal({TurnStarted{1}}, ExecConfined{{"x"}, danger_full_access, "/w", "b"}).empty());
@@ -93,6 +110,10 @@ TEST_CASE("questions and commands without an end are so many and no more") {
     begun.emplace_back(ExecUnconfined{{"x"}, "/w", "y"});
   }
   CHECK_FALSE(refusal(asked, ApprovalAsked{"more", "t"}).empty());
+  CHECK_FALSE(refusal(begun, ExecUnconfined{{"x"}, "/w", "y"}).empty());
+  for (Event& event : begun)
+    if (auto* exec = std::get_if<ExecUnconfined>(&event)) exec->background = true;
+  for (const Event& event : {Event(TurnEnded{1}), Event(TurnStarted{2})}) begun.push_back(event);
   CHECK_FALSE(refusal(begun, ExecUnconfined{{"x"}, "/w", "y"}).empty());
 }
 

@@ -240,12 +240,14 @@ inline void write_data(JsonObjectWriter& data, const ExecConfined& event) {
   data.texts("missing", missing);
   data.some_text("allowed_by", event.allowed_by);
   data.some_text("digest", event.digest);
+  if (event.background) data.member("background") += "true";
 }
 inline void write_data(JsonObjectWriter& data, const ExecUnconfined& event) {
   data.texts("argv", event.argv);
   data.text("workspace_root", event.workspace_root);
   data.text("allowed_by", event.allowed_by);
   data.some_text("digest", event.digest);
+  if (event.background) data.member("background") += "true";
 }
 inline void write_data(JsonObjectWriter& data, const ExecSettled& event) {
   data.integer("exec", event.exec);
@@ -322,10 +324,12 @@ inline ExecConfined read_data(JsonMembers& data, As<ExecConfined>) {
     throw CodecError("the enforcement does not fit to what is missing");
   event.allowed_by = data.some_text("allowed_by");
   event.digest = data.some_text("digest");
+  event.background = data.some_flag("background");
   return event;
 }
 inline ExecUnconfined read_data(JsonMembers& data, As<ExecUnconfined>) {
-  return {data.some_texts("argv"), data.text("workspace_root"), data.text("allowed_by"), data.some_text("digest")};
+  return {data.some_texts("argv"), data.text("workspace_root"), data.text("allowed_by"), data.some_text("digest"),
+          data.some_flag("background")};
 }
 inline ExecSettled read_data(JsonMembers& data, As<ExecSettled>) {
   ExecSettled event{data.count("exec"), data.text("outcome"), data.some_integer("exit_code"),

@@ -128,6 +128,7 @@ struct ExecConfined {
   EffectSet missing = {};       ///< promised by the mode and not governed: empty means full enforcement
   std::string allowed_by = {};  ///< the grant that says so; empty: the session's own mode
   std::string digest = {};      ///< of the command, see Action::command_digest
+  bool background = false;      ///< it may run on when its turn has ended
   friend bool operator==(const ExecConfined&, const ExecConfined&) = default;
 };
 
@@ -138,10 +139,12 @@ struct ExecUnconfined {
   std::string workspace_root;
   std::string allowed_by;   ///< the preset, the mode switch, the explicit mode or the grant that says so
   std::string digest = {};  ///< of the command, see Action::command_digest
+  bool background = false;  ///< it may run on when its turn has ended
   friend bool operator==(const ExecUnconfined&, const ExecUnconfined&) = default;
 };
 
-/// What a command came to. `exec` is the `seq` of the event that it was announced by.
+/// What a command came to. `exec` is the `seq` of the event that it was announced by. For one in the background it may
+/// come when the turn has ended.
 struct ExecSettled {
   static constexpr std::string_view type = "exec/settled";
   struct Refused {

@@ -52,8 +52,10 @@ class SessionState {
   [[nodiscard]] bool is_unanswered(std::string_view id) const noexcept {
     return std::find(unanswered_.begin(), unanswered_.end(), id) != unanswered_.end();
   }
-  /// The executions of this turn without a result, oldest first.
+  /// The executions without a result, oldest first: those of this turn, and those in the background of any.
   [[nodiscard]] const std::vector<std::uint64_t>& unsettled() const noexcept { return unsettled_; }
+  /// Those in the background.
+  [[nodiscard]] const std::vector<std::uint64_t>& in_background() const noexcept { return in_background_; }
 
   /// What nobody is to be asked about again, oldest first.
   [[nodiscard]] const std::vector<ApprovalRemembered>& remembered() const noexcept { return remembered_; }
@@ -114,23 +116,25 @@ class SessionState {
     if (!open_turn_ || open_turn_->turn != event.turn) return "a turn was ended that is not open";
     if (!unanswered_.empty()) return "a turn was ended with a question open";
     open_turn_.reset();
-    unsettled_.clear();
+    unsettled_ = in_background_;
     return {};
   }
-  std::string_view execution() {
+  std::string_view execution(bool background) {
     if (!open_turn_) return "a command was run outside a turn";
     if (unsettled_.size() == most_open) return "too many commands have no result";
     unsettled_.push_back(size_);
+    if (background) in_background_.push_back(size_);
     return {};
   }
   std::string_view take(const ExecConfined& event) {
-    return event.mode.confined() ? execution() : "danger-full-access is no confinement";
+    return event.mode.confined() ? execution(event.background) : "danger-full-access is no confinement";
   }
-  std::string_view take(const ExecUnconfined&) { return execution(); }
+  std::string_view take(const ExecUnconfined& event) { return execution(event.background); }
   std::string_view take(const ExecSettled& event) {
     const auto begun = std::find(unsettled_.begin(), unsettled_.end(), event.exec);
-    if (begun == unsettled_.end()) return "a result has no execution in this turn";
+    if (begun == unsettled_.end()) return "a result has no execution that is open";
     unsettled_.erase(begun);
+    std::erase(in_background_, event.exec);
     return {};
   }
   std::string_view take(const IgnoredEvent&) { return {}; }
@@ -144,7 +148,8 @@ class SessionState {
   std::uint64_t turns_ = 0;
   std::vector<std::string> unanswered_;
   std::vector<std::uint64_t> unsettled_;
-  std::string allowed_;  ///< the question that was allowed last, when nothing else came since
+  std::vector<std::uint64_t> in_background_;  ///< some of those
+  std::string allowed_;                       ///< the question that was allowed last, when nothing else came since
   std::vector<ApprovalRemembered> remembered_;
 };
 

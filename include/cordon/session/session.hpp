@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <concepts>
@@ -29,6 +30,8 @@ namespace detail {
 
 template <class Log>
 class Question;
+template <class Log>
+class Announced;
 struct UseGrant;
 
 /// What a session and its turns share.
@@ -92,6 +95,16 @@ class SessionCore {
     return first;
   }
 
+  /// Appends what a command came to: also when its turn has ended, if it ran in the background. Throws LogError.
+  void settle(const ExecSettled& event) {
+    const std::scoped_lock lock(mutex_);
+    const std::vector<std::uint64_t>& open = log_.state().unsettled();
+    if (std::find(open.begin(), open.end(), event.exec) == open.end())
+      throw LogError(ErrorCode::log_failed, "its turn has ended");
+    const std::array<Event, 1> events{event};
+    log_.append(events);
+  }
+
   /// Appends what `choose` makes of the state and of the approval policy, while neither can change; it is also told
   /// whether this is still the turn that is open.
   template <class Choose>
@@ -133,9 +146,9 @@ class SessionCore {
 
 }  // namespace detail
 
-/// What may be recorded only inside a turn.
+/// What a program may record, inside a turn. Questions and decisions only the ApprovalService records.
 template <class E>
-concept TurnEvent = std::same_as<E, ApprovalAsked> || std::same_as<E, ApprovalDecided> ||
+concept TurnEvent =
     std::same_as<E, ExecConfined> || std::same_as<E, ExecUnconfined> || std::same_as<E, ExecSettled>;
 
 /// A turn of a session that is open: what asking for an approval and running a command need. Only Session::begin_turn
@@ -196,6 +209,8 @@ class Turn {
   friend class Session<Log>;
   template <class>
   friend class detail::Question;
+  template <class>
+  friend class detail::Announced;
   friend struct detail::UseGrant;
   Turn(std::shared_ptr<detail::SessionCore<Log>> core, std::uint64_t number, bool detached)
       : core_(std::move(core)), number_(number), detached_(detached) {}
@@ -232,7 +247,8 @@ class Turn {
 template <SessionLog Log>
 class Session {
  public:
-  /// Goes on with a log. What a crash left open is closed: questions as cancelled, turns as interrupted.
+  /// Goes on with a log. What a crash left open is closed: questions as cancelled, turns as interrupted, commands in
+  /// the background with an unknown end.
   explicit Session(Log log, const SessionDefaults& defaults = {}, PresetTable presets = {})
       : header_(log.header()),
         core_(std::make_shared<detail::SessionCore<Log>>(close_what_is_open(std::move(log)),
@@ -357,6 +373,7 @@ class Session {
     std::vector<Event> events;
     for (const std::string& id : state.unanswered())
       events.emplace_back(ApprovalDecided{id, ApprovalResult::cancelled});
+    for (const std::uint64_t exec : state.in_background()) events.emplace_back(ExecSettled{exec, "unknown"});
     if (state.open_turn() && !state.open_turn()->detached)
       events.emplace_back(TurnEnded{state.open_turn()->turn, TurnEnding::interrupted});
     log.append(events);
