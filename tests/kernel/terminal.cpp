@@ -154,6 +154,7 @@ TEMPLATE_LIST_TEST_CASE("A command has no descriptor but its terminal, and leave
     CHECK(open.all >= 2);
     CHECK(open.inherited == 0);
   }
+  harness<TestType>().backend().invalidate();
   const auto descriptors = support::open_descriptors();
   const std::string token = unique_sleep();
   for (int i = 0; i != 5; ++i) {
@@ -161,6 +162,7 @@ TEMPLATE_LIST_TEST_CASE("A command has no descriptor but its terminal, and leave
     CHECK(result.ending == CommandEnding(Exited{3}));
     CHECK(who_run(token).empty());
   }
+  harness<TestType>().backend().invalidate();
   CHECK(support::open_descriptors() == descriptors);
 }
 

@@ -148,8 +148,7 @@ class SessionCore {
 
 /// What a program may record, inside a turn. Questions and decisions only the ApprovalService records.
 template <class E>
-concept TurnEvent =
-    std::same_as<E, ExecConfined> || std::same_as<E, ExecUnconfined> || std::same_as<E, ExecSettled>;
+concept TurnEvent = std::same_as<E, ExecConfined> || std::same_as<E, ExecUnconfined> || std::same_as<E, ExecSettled>;
 
 /// A turn of a session that is open: what asking for an approval and running a command need. Only Session::begin_turn
 /// makes one. Move-only; its destructor ends the turn as interrupted, and it may outlive its Session. Thread-safe.
