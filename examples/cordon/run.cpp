@@ -129,7 +129,7 @@ class RawKeyboard {
 
 /// Waits for a command whose terminal is to be as large as ours. Looked at, since the thread that waits is the only one
 /// that may resize it, and SIGWINCH would not end its wait.
-cordon::RunResult follow_screen(cordon::Running running) {
+cordon::RunResult follow_screen(cordon::Running& running) {
   auto size = running.facts().terminal;
   while (true) {
     if (auto result = running.wait_for(std::chrono::milliseconds(100))) return *std::move(result);
@@ -289,22 +289,22 @@ cordon::RunResult run_with(Backend backend, Recorder& recorder, const cordon::Ex
                            const cordon::Argv& command, cordon::process::RunOptions options, bool follows_screen) {
   cordon::Harness<Backend, Answerers, Rule> harness(std::move(backend), std::move(recorder.escalating.answerers),
                                                     std::move(recorder.escalating.options));
-  const auto execute = [&](auto& by, auto what, cordon::process::RunOptions how) {
-    return follows_screen ? follow_screen(by.start(std::move(what), std::move(how)))
-                          : by.run(std::move(what), std::move(how));
+  options.unread = std::make_shared<cordon::process::UnreadOutput>(0);  // follow_screen reads nothing
+  const auto follow = [&](cordon::Running& running) {
+    return follows_screen ? follow_screen(running) : running.wait();
   };
   if (const auto& mode = recorder.escalating.mode)
     return ask_and_run(recorder.turn, harness,
                        cordon::escalation_request(cordon::Action(command, *mode, policy.scope(), std::move(options)),
                                                   recorder.escalating.justification),
-                       cordon::MaskSecrets{}, execute);
+                       cordon::MaskSecrets{}, follow);
   return policy.visit(
       [&](const cordon::Policy<cordon::DangerFullAccess>& full_access) {
         return run_in(recorder.turn, harness, cordon::UnconfinedArgv(full_access, command), recorder.full_access_reason,
-                      std::move(options), cordon::MaskSecrets{}, execute);
+                      std::move(options), cordon::MaskSecrets{}, follow);
       },
       [&](const auto& confined) {
-        return run_in(recorder.turn, harness, confined, command, std::move(options), cordon::MaskSecrets{}, execute);
+        return run_in(recorder.turn, harness, confined, command, std::move(options), cordon::MaskSecrets{}, follow);
       });
 }
 

@@ -8,15 +8,18 @@
 #include <cordon/approval/outcome.hpp>
 #include <cordon/argv.hpp>
 #include <cordon/confined.hpp>
+#include <cordon/os/linux/kernel.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/policy/resolver.hpp>
 #include <cordon/process/environment.hpp>
 #include <cordon/process/options.hpp>
+#include <cordon/process/unread.hpp>
 #include <cordon/running.hpp>
 #include <cordon/session/resolve.hpp>
 #include <cordon/session/session.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,12 +100,28 @@ namespace detail {
   return event;
 }
 
+[[noreturn]] inline void refuse_without_approvals() {
+  throw ApprovalError(ErrorCode::approval_rejected,
+                      "approvals were switched off after this one was given; nothing runs on it");
+}
+
 /// A command that is announced in the log, until it is recorded there what it came to.
 template <class Log>
 class Announced final : public Settlement {
  public:
+  /// `by_grant`: not while the session asks for no approvals.
   template <class Exec>
-  Announced(Turn<Log>& turn, Exec event) : core_(turn.core_), exec_(turn.record(std::move(event))) {}
+  Announced(Turn<Log>& turn, Exec event, bool by_grant) : core_(turn.core_) {
+    if (!core_) throw SessionInvalidError("this turn was moved; use what it was moved to");
+    core_->append_chosen(turn.number(), [&](const SessionState& state, ApprovalPolicy policy, bool open) {
+      if (!open) throw SessionInvalidError("the turn has ended; begin another");
+      if (by_grant && policy == ApprovalPolicy::never) refuse_without_approvals();
+      exec_ = state.size();
+      std::vector<Event> events;
+      events.emplace_back(std::move(event));
+      return events;
+    });
+  }
   // For example when a callback of the program threw: the command was ended, and nobody knows how it would have.
   ~Announced() override { came_to_nothing("unknown"); }
 
@@ -111,56 +130,29 @@ class Announced final : public Settlement {
       settle(settled(exec_, result));
     } catch (const LogError& error) {
       throw UnrecordedError(error, result);
+    } catch (const std::exception& error) {
+      throw UnrecordedError(LogError(ErrorCode::log_failed, error.what()), result);
     }
   }
   void came_to_nothing(std::string_view outcome) noexcept override {
+    // A fork has no command, and its copy of the session may be locked by a thread that it has not.
+    if (made_by_ != os::Kernel::call(SYS_getpid)) return;
     try {
       settle(ExecSettled{exec_, std::string(outcome)});
     } catch (...) {
-      // Why nothing ran says more than that this is not in the log.
+      // Why nothing ran says more than that this is not in the log yet.
     }
   }
 
  private:
-  void settle(const ExecSettled& event) {
-    if (const auto core = std::exchange(core_, nullptr)) core->settle(event);
+  void settle(ExecSettled event) {
+    if (const auto core = std::exchange(core_, nullptr)) core->settle(std::move(event));
   }
 
   std::shared_ptr<SessionCore<Log>> core_;  ///< until it is recorded
-  std::uint64_t exec_;
+  std::uint64_t exec_ = 0;
+  const long made_by_ = os::Kernel::call(SYS_getpid);
 };
-
-/// The end of what runs is told to who announced it.
-struct Execution {
-  static void settle_by(Running& running, std::unique_ptr<Settlement> settlement) noexcept {
-    running.settlement_ = std::move(settlement);
-  }
-};
-
-/// Announces a command, and runs or starts it. What is thrown is recorded too, and thrown on.
-template <SessionLog Log, class Exec, class Execute>
-[[nodiscard]] auto announce_and(Turn<Log>& turn, Exec event, Execute&& execute) {
-  using Result = std::invoke_result_t<Execute&>;
-  static_assert(std::is_same_v<Result, RunResult> || std::is_same_v<Result, Running>,
-                "cordon: the `execute` of run_in returns the RunResult of what it ran, or the Running of what it "
-                "started");
-  event.background = std::is_same_v<Result, Running>;
-  auto announced = std::make_unique<Announced<Log>>(turn, std::move(event));
-  try {
-    Result result = execute();
-    if constexpr (std::is_same_v<Result, Running>)
-      Execution::settle_by(result, std::move(announced));
-    else
-      announced->came_to(result);
-    return result;
-  } catch (const SandboxUnavailableError& error) {
-    announced->came_to_nothing(error.failure() ? "runner_failed" : "unavailable");
-    throw;
-  } catch (const SpawnError&) {
-    announced->came_to_nothing("unavailable");
-    throw;
-  }
-}
 
 /// Refuses a command that could write the log of its own session, and so say itself what it may do from now on.
 template <ConfinedMode M>
@@ -188,17 +180,9 @@ template <SessionLog Log>
     return {};
 }
 
-struct RunByHarness {
-  template <class Harness, class What>
-  RunResult operator()(Harness& harness, What&& what, process::RunOptions options) const {
-    return harness.run(std::forward<What>(what), std::move(options));
-  }
-};
-struct StartByHarness {
-  template <class Harness, class What>
-  Running operator()(Harness& harness, What&& what, process::RunOptions options) const {
-    return harness.start(std::forward<What>(what), std::move(options));
-  }
+/// Follows what has been started to its end.
+struct Wait {
+  [[nodiscard]] RunResult operator()(Running& running) const { return running.wait(); }
 };
 
 }  // namespace detail
@@ -253,39 +237,66 @@ template <class SessionOrTurn>
 
 namespace detail {
 
-/// The parts of run_in: `allowed_by` is the grant, if there is one.
-template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask, class Execute>
-[[nodiscard]] auto run_confined(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                                process::RunOptions options, const Mask& mask, Execute& execute, std::string allowed_by,
-                                std::string digest) {
-  ConfinedArgv<M> confined = harness.confine(policy, command);
-  if (const std::string log = file_of(turn); !log.empty()) refuse_own_log(confined, log);
-  ExecConfined event{mask(command.elements()),
-                     M{},
-                     policy.workspace_root(),
-                     confined.backend(),
-                     confined.enforcement().missing(),
-                     std::move(allowed_by),
-                     std::move(digest)};
-  return announce_and(turn, std::move(event),
-                      [&] { return execute(harness, std::move(confined), std::move(options)); });
-}
+/// Who will follow a command.
+struct Followed {
+  bool background = false;  ///< whoever likes, also when its turn has ended
+  bool read = true;         ///< by Running::read
+  template <class Follow>
+  [[nodiscard]] static constexpr Followed by() noexcept {
+    return {false, !std::is_same_v<Follow, Wait>};
+  }
+};
+inline constexpr Followed in_background{true, true};
 
-template <class Harness, SessionLog Log, ArgvMask Mask, class Execute>
-[[nodiscard]] auto run_unconfined(Turn<Log>& turn, Harness& harness, UnconfinedArgv command,
-                                  process::RunOptions options, const Mask& mask, Execute& execute,
-                                  std::string allowed_by, std::string digest) {
-  ExecUnconfined event{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by),
+/// The start of each command that is recorded: `grant` is what allows it, if there is one, `recheck` throws when it may
+/// not run after all, since something changed until it was announced.
+struct Execution {
+  template <SessionLog Log, class Exec, class Harness, class What, class Recheck>
+  [[nodiscard]] static Running start(Turn<Log>& turn, Exec event, Harness& harness, What&& what,
+                                     process::RunOptions options, Followed followed, bool by_grant, Recheck&& recheck) {
+    event.background = followed.background;
+    if (!followed.read) options.unread = std::make_shared<process::UnreadOutput>(0);
+    auto announced = std::make_unique<Announced<Log>>(turn, std::move(event), by_grant);
+    try {
+      recheck();
+      Running running = harness.start(std::forward<What>(what), std::move(options));
+      running.settlement_ = std::move(announced);
+      return running;
+    } catch (const SandboxUnavailableError& error) {
+      announced->came_to_nothing(error.failure() ? "runner_failed" : "unavailable");
+      throw;
+    } catch (const Error&) {
+      announced->came_to_nothing("unavailable");
+      throw;
+    }
+  }
+
+  template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask, class Recheck>
+  [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                                     process::RunOptions options, const Mask& mask, Followed followed,
+                                     std::string digest, std::string grant, Recheck&& recheck) {
+    ConfinedArgv<M> confined = harness.confine(policy, command);
+    if (const std::string log = file_of(turn); !log.empty()) refuse_own_log(confined, log);
+    const bool by_grant = !grant.empty();
+    ExecConfined event{mask(command.elements()),
+                       M{},
+                       policy.workspace_root(),
+                       confined.backend(),
+                       confined.enforcement().missing(),
+                       std::move(grant),
                        std::move(digest)};
-  return announce_and(turn, std::move(event), [&] { return execute(harness, std::move(command), std::move(options)); });
-}
+    return start(turn, std::move(event), harness, std::move(confined), std::move(options), followed, by_grant, recheck);
+  }
 
-[[nodiscard]] inline SandboxMode mode_of(const RunResult& result) noexcept {
-  return result.mode;
-}
-[[nodiscard]] inline SandboxMode mode_of(const Running& running) noexcept {
-  return running.facts().mode;
-}
+  template <class Harness, SessionLog Log, ArgvMask Mask, class Recheck>
+  [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                                     process::RunOptions options, const Mask& mask, Followed followed,
+                                     std::string digest, bool by_grant, Recheck&& recheck) {
+    ExecUnconfined event{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by),
+                         std::move(digest)};
+    return start(turn, std::move(event), harness, std::move(command), std::move(options), followed, by_grant, recheck);
+  }
+};
 
 /// What uses a grant up.
 struct UseGrant {
@@ -295,41 +306,69 @@ struct UseGrant {
     if (grant.turn_ != turn.number() || grant.session_ != turn.core_)
       throw ApprovalError(ErrorCode::approval_outside_turn,
                           "this grant was given in another turn, and ended with that; ask again");
+    require_unchanged(action);
+    if (turn.approval_policy() == ApprovalPolicy::never) refuse_without_approvals();
+  }
+  static void require_unchanged(const Action& action) {
     if (!action.unchanged())
       throw ApprovalError(ErrorCode::action_changed,
                           "the program " + action.command().program() +
                               ", its directory or a root is not the one that was approved any more; ask again");
-    if (turn.approval_policy() == ApprovalPolicy::never)
-      throw ApprovalError(ErrorCode::approval_rejected,
-                          "approvals were switched off after this one was given; nothing runs on it");
   }
-  template <Mode M>
-  [[nodiscard]] static Policy<M> policy(const AllowedOnce& grant) {
-    return grant.policy<M>();
+
+  template <class Harness, SessionLog Log, ArgvMask Mask>
+  [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, const AllowedOnce& grant, const Mask& mask,
+                                     Followed followed) {
+    require(grant, turn);
+    const Action& action = grant.action();
+    const auto recheck = [&] { require_unchanged(action); };
+    return action.mode().visit([&]<Mode M>(M) {
+      const Policy<M> policy = grant.policy<M>();
+      Running running = [&] {
+        if constexpr (ConfinedMode<M>)
+          return Execution::start(turn, harness, policy, action.command(), action.options(), mask, followed,
+                                  action.command_digest(), "grant " + grant.id(), recheck);
+        else
+          return Execution::start(turn, harness, UnconfinedArgv(policy, action.command()), "grant " + grant.id(),
+                                  action.options(), mask, followed, action.command_digest(), true, recheck);
+      }();
+      if (const SandboxMode mode = running.facts().mode; mode != SandboxMode(M{}))
+        throw ApprovalError(ErrorCode::action_changed, "the harness started the command under " +
+                                                           std::string(mode.name()) + ", and " + std::string(M::name) +
+                                                           " was granted; it was ended");
+      return running;
+    });
   }
 };
 
 }  // namespace detail
 
-/// As Harness::run, in a turn of a session: `exec/confined` is recorded before the command starts, `exec/settled` when
-/// it has ended. `execute(harness, confined, options)` runs or starts it another way, and what that returns is
-/// returned. Throws what Harness::run throws, PolicyInvalidError when the command could write the session's own log,
-/// and LogError when something can't be recorded: nothing has run then, unless it is an UnrecordedError, which has the
-/// result.
-template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                          process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+/// As Harness::start, in a turn of a session, for a command that runs on in the background, with Jobs::keep:
+/// `exec/confined` is recorded before it starts, `exec/settled` when its end is known to whoever follows it, also after
+/// the end of the turn, and as `unknown` when the Running is dropped; until then the log stays open. Throws what
+/// Harness::start throws, PolicyInvalidError when the command could write the session's own log, and LogError when it
+/// can't be announced: nothing runs then. What can't be recorded of its end is an UnrecordedError, with the result,
+/// from Running::wait and Job::wait, and is recorded later if the log takes it.
+///
+/// Whoever follows the command waits for the log, and so for who reads it: within `for_each` and `with_log` of a
+/// session no Running may be dropped, and no job waited for.
+template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                               process::RunOptions options = {}, const Mask& mask = {},
+                               detail::Followed followed = detail::in_background) {
   std::string digest = Action::digest_of_command(command, policy.scope(), options);
-  return detail::run_confined(turn, harness, policy, command, std::move(options), mask, execute, {}, std::move(digest));
+  return detail::Execution::start(turn, harness, policy, command, std::move(options), mask, followed, std::move(digest),
+                                  {}, [] {});
 }
 
 /// The same with no confinement. `allowed_by` says what allowed it: see `full_access_reason`.
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
-                          process::RunOptions options = {}, const Mask& mask = {}, Execute execute = {}) {
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                               process::RunOptions options = {}, const Mask& mask = {},
+                               detail::Followed followed = detail::in_background) {
   std::string digest = Action::digest_of_command(command.command(), command.scope(), options);
-  return detail::run_unconfined(turn, harness, std::move(command), std::move(options), mask, execute,
-                                std::move(allowed_by), std::move(digest));
+  return detail::Execution::start(turn, harness, std::move(command), std::move(allowed_by), std::move(options), mask,
+                                  followed, std::move(digest), false, [] {});
 }
 
 /// Does what a grant says, under the mode that it says, and uses it up: that action, in the turn that it was asked for
@@ -337,48 +376,33 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
 /// used, APPROVAL_OUTSIDE_TURN when it is of another turn, ACTION_CHANGED when its program, its directory or a root is
 /// not the one that was approved, APPROVAL_REJECTED when the session asks for no approvals by now. Nothing has run
 /// then.
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] auto run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
-                          Execute execute = {}) {
-  detail::UseGrant::require(grant, turn);
-  const Action& action = grant.action();
-  const std::string allowed_by = "grant " + grant.id();
-  return action.mode().visit([&]<Mode M>(M) {
-    Policy<M> policy = detail::UseGrant::policy<M>(grant);
-    auto result = [&] {
-      if constexpr (ConfinedMode<M>)
-        return detail::run_confined(turn, harness, policy, action.command(), action.options(), mask, execute,
-                                    allowed_by, action.command_digest());
-      else
-        return detail::run_unconfined(turn, harness, UnconfinedArgv(policy, action.command()), action.options(), mask,
-                                      execute, allowed_by, action.command_digest());
-    }();
-    if (const SandboxMode mode = detail::mode_of(result); mode != SandboxMode(M{}))
-      throw ApprovalError(ErrorCode::action_changed, "the command ran under " + std::string(mode.name()) + ", and " +
-                                                         std::string(M::name) +
-                                                         " was granted; `execute` has to run what it is given");
-    return result;
-  });
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
+                               detail::Followed followed = detail::in_background) {
+  return detail::UseGrant::start(turn, harness, grant, mask, followed);
 }
 
-/// As run_in, but does not wait: for a command that runs on in the background, with Jobs::keep. `exec/settled` is
-/// recorded when its end is known to whoever follows it, also after the end of the turn, and as `unknown` when the
-/// Running is dropped; until then the log stays open. What can't be recorded is an UnrecordedError from Running::wait
-/// or Job::wait. Throws as run_in does; nothing runs then.
-template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                               process::RunOptions options = {}, const Mask& mask = {}) {
-  return run_in(turn, harness, policy, command, std::move(options), mask, detail::StartByHarness{});
+/// As start_in, and waits: the command ends with its turn at the latest, as far as the record goes. `follow(running)`
+/// waits another way, and returns the result. Throws as start_in does, when nothing has run, and as Running::wait; an
+/// UnrecordedError has the result.
+template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll, class Follow = detail::Wait>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
+                               process::RunOptions options = {}, const Mask& mask = {}, Follow follow = {}) {
+  Running running = start_in(turn, harness, policy, command, std::move(options), mask, detail::Followed::by<Follow>());
+  return follow(running);
 }
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
-                               process::RunOptions options = {}, const Mask& mask = {}) {
-  return run_in(turn, harness, std::move(command), std::move(allowed_by), std::move(options), mask,
-                detail::StartByHarness{});
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Follow = detail::Wait>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
+                               process::RunOptions options = {}, const Mask& mask = {}, Follow follow = {}) {
+  Running running = start_in(turn, harness, std::move(command), std::move(allowed_by), std::move(options), mask,
+                             detail::Followed::by<Follow>());
+  return follow(running);
 }
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {}) {
-  return run_in(turn, harness, std::move(grant), mask, detail::StartByHarness{});
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Follow = detail::Wait>
+[[nodiscard]] RunResult run_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
+                               Follow follow = {}) {
+  Running running = start_in(turn, harness, std::move(grant), mask, detail::Followed::by<Follow>());
+  return follow(running);
 }
 
 /// Where full access comes from, in words for ExecUnconfined: the explicit mode of this call, the session's preset or

@@ -85,30 +85,37 @@ inline void require_justification(std::string_view justification) {
                       "a wider mode needs a justification; say in a sentence why the command needs it");
 }
 
-/// Asks for leave to do an action under its mode, and does it when it is given. Throws ApprovalError when it is not:
-/// APPROVAL_REJECTED, APPROVAL_CANCELLED or APPROVAL_UNAVAILABLE, each with its own text; nothing has run then.
-/// `execute` is as for run_in.
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute = detail::RunByHarness>
-[[nodiscard]] auto ask_and_run(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {},
-                               Execute execute = {}) {
-  using Result = decltype(run_in(turn, harness, std::declval<AllowedOnce>(), mask, execute));
+/// Asks for leave to do an action under its mode, and starts it in the background when it is given: see start_in.
+/// Throws ApprovalError when it is not: APPROVAL_REJECTED, APPROVAL_CANCELLED or APPROVAL_UNAVAILABLE, each with its
+/// own text; nothing runs then.
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running ask_and_start(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {},
+                                    detail::Followed followed = detail::in_background) {
   const std::string tool = request.tool();
   const std::stop_token stop = request.action().options().limits.stop;
   return harness.approvals()
       .request(turn, std::move(request), stop)
-      .visit([&](AllowedOnce grant) { return run_in(turn, harness, std::move(grant), mask, execute); },
-             [&](const Rejected& no) -> Result {
+      .visit([&](AllowedOnce grant) { return start_in(turn, harness, std::move(grant), mask, followed); },
+             [&](const Rejected& no) -> Running {
                detail::refuse_outcome(ErrorCode::approval_rejected, tool,
                                       "its approval was rejected; do it another way, or ask the user", no.reason);
              },
-             [&](const Cancelled& no) -> Result {
+             [&](const Cancelled& no) -> Running {
                detail::refuse_outcome(ErrorCode::approval_cancelled, tool,
                                       "the question was cancelled before somebody decided", no.reason);
              },
-             [&](const Unavailable& no) -> Result {
+             [&](const Unavailable& no) -> Running {
                detail::refuse_outcome(ErrorCode::approval_unavailable, tool,
                                       "nobody could decide about its approval; tell the user", no.reason);
              });
+}
+
+/// The same, and waits: see run_in.
+template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Follow = detail::Wait>
+[[nodiscard]] RunResult ask_and_run(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {},
+                                    Follow follow = {}) {
+  Running running = ask_and_start(turn, harness, std::move(request), mask, detail::Followed::by<Follow>());
+  return follow(running);
 }
 
 /// The question about an action under a wider mode: its reason is that mode and why.
@@ -118,45 +125,43 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Execute 
   return ApprovalRequest(std::move(tool), std::move(action), std::move(reason), std::move(call_id));
 }
 
-/// Runs a command under `mode` when somebody allows that: this argv, once, within the same root. A mode that is not
-/// wider than the one in effect needs nobody's leave, and the command runs at once under the one in effect. Nothing of
-/// it stays: the next command has the session's mode again, and the log no other than before.
+/// Starts a command in the background, under `mode` when somebody allows that: this argv, once, within the same root. A
+/// mode that is not wider than the one in effect needs nobody's leave, and the command starts at once under the one in
+/// effect. Nothing of it stays: the next command has the session's mode again, and the log no other than before.
 ///
 /// Throws ApprovalError: ESCALATION_INVALID without a justification, or when the Rule says so, before anybody is asked;
-/// else as ask_and_run. What run_in throws is thrown too. `execute` is as for run_in.
-template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll,
-          class Execute = detail::RunByHarness>
-[[nodiscard]] auto run_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
-                                 std::string_view justification, EscalationDetails details = {}, const Mask& mask = {},
-                                 Execute execute = {}) {
+/// else as ask_and_start. What start_in throws is thrown too.
+template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
+                                      std::string_view justification, EscalationDetails details = {},
+                                      const Mask& mask = {}, detail::Followed followed = detail::in_background) {
   require_justification(justification);
   if (const SandboxMode effective = turn.effective_mode(); !mode.wider_than(effective)) {
     return resolve_protected(turn, std::move(details.roots), std::nullopt)
         .visit(
             [&](const Policy<DangerFullAccess>& policy) {
-              return run_in(turn, harness, UnconfinedArgv(policy, command), full_access_reason(turn, false),
-                            std::move(details.options), mask, execute);
+              return start_in(turn, harness, UnconfinedArgv(policy, command), full_access_reason(turn, false),
+                              std::move(details.options), mask, followed);
             },
             [&](const auto& policy) {
-              return run_in(turn, harness, policy, command, std::move(details.options), mask, execute);
+              return start_in(turn, harness, policy, command, std::move(details.options), mask, followed);
             });
   }
   PolicyScope scope = resolve_protected(turn, std::move(details.roots), mode).scope();
   Action action(command, mode, std::move(scope), std::move(details.options));
   Rule::check(turn, action);
-  return ask_and_run(
+  return ask_and_start(
       turn, harness,
       escalation_request(std::move(action), justification, std::move(details.tool), std::move(details.call_id)), mask,
-      execute);
+      followed);
 }
 
 /// The same where both modes are known when it is compiled: from the policy that the command has, to a mode that must
 /// be wider.
-template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll,
-          class Execute = detail::RunByHarness>
-[[nodiscard]] auto run_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command, To,
-                                 std::string_view justification, EscalationDetails details = {}, const Mask& mask = {},
-                                 Execute execute = {}) {
+template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll>
+[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command,
+                                      To, std::string_view justification, EscalationDetails details = {},
+                                      const Mask& mask = {}, detail::Followed followed = detail::in_background) {
   static_assert(
       WiderThan<To, From>,
       "cordon: run_escalated asks for a mode that is wider than that of the policy; for the same or a narrower "
@@ -164,30 +169,29 @@ template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode T
   require_justification(justification);
   Action action(command, To{}, from.scope(), std::move(details.options));
   Rule::check(turn, action);
-  return ask_and_run(
+  return ask_and_start(
       turn, harness,
       escalation_request(std::move(action), justification, std::move(details.tool), std::move(details.call_id)), mask,
-      execute);
+      followed);
 }
 
-/// The same for a command that runs on in the background: see start_in.
-template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running ask_and_start(Turn<Log>& turn, Harness& harness, ApprovalRequest request, const Mask& mask = {}) {
-  return ask_and_run(turn, harness, std::move(request), mask, detail::StartByHarness{});
-}
-template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
+/// As start_escalated, and waits: see run_in.
+template <class Rule = AnyTime, class Harness, SessionLog Log, ArgvMask Mask = ShowAll, class Follow = detail::Wait>
+[[nodiscard]] RunResult run_escalated(Turn<Log>& turn, Harness& harness, const Argv& command, SandboxMode mode,
                                       std::string_view justification, EscalationDetails details = {},
-                                      const Mask& mask = {}) {
-  return run_escalated<Rule>(turn, harness, command, mode, justification, std::move(details), mask,
-                             detail::StartByHarness{});
+                                      const Mask& mask = {}, Follow follow = {}) {
+  Running running = start_escalated<Rule>(turn, harness, command, mode, justification, std::move(details), mask,
+                                          detail::Followed::by<Follow>());
+  return follow(running);
 }
-template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll>
-[[nodiscard]] Running start_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command,
-                                      To mode, std::string_view justification, EscalationDetails details = {},
-                                      const Mask& mask = {}) {
-  return run_escalated<Rule>(turn, harness, from, command, mode, justification, std::move(details), mask,
-                             detail::StartByHarness{});
+template <class Rule = AnyTime, class Harness, SessionLog Log, Mode From, Mode To, ArgvMask Mask = ShowAll,
+          class Follow = detail::Wait>
+[[nodiscard]] RunResult run_escalated(Turn<Log>& turn, Harness& harness, const Policy<From>& from, const Argv& command,
+                                      To to, std::string_view justification, EscalationDetails details = {},
+                                      const Mask& mask = {}, Follow follow = {}) {
+  Running running = start_escalated<Rule>(turn, harness, from, command, to, justification, std::move(details), mask,
+                                          detail::Followed::by<Follow>());
+  return follow(running);
 }
 
 }  // namespace cordon

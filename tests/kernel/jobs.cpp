@@ -213,7 +213,7 @@ TEMPLATE_LIST_TEST_CASE(
   CHECK_FALSE(std::filesystem::exists(place.in("made.by-next")));
   CHECK_FALSE(std::filesystem::exists(place.out("no")));
   CHECK(std::filesystem::exists(place.out("yes")));
-  CHECK(session.state().unsettled().empty());
+  CHECK(session.state().in_background().empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("Twenty jobs at once have one thread, and their end leaves no process, descriptor or thread",

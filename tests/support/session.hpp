@@ -74,7 +74,8 @@ namespace support {
         if (state.open_turn()) return ExecUnconfined{{random.text("ab \xff\x01", 5)}, "/w", "x", "", random.chance()};
         break;
       default:
-        if (!state.unsettled().empty()) return ExecSettled{random.pick(state.unsettled()), "exited", 0};
+        if (const auto& open = random.chance() ? state.in_background() : state.unsettled(); !open.empty())
+          return ExecSettled{random.pick(open), "exited", 0};
     }
   }
 }

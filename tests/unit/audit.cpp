@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cordon/audit.hpp>
 
 #include <cordon/harness.hpp>
@@ -7,6 +9,8 @@
 #include <cordon/session/jsonl_log.hpp>
 #include <cordon/session/resolve.hpp>
 #include <filesystem>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -126,6 +130,11 @@ TEST_CASE("what a callback of the program throws is thrown on, and the end of th
   CHECK_THROWS_WITH(run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/echo", "x"}), std::move(options)),
                     "mine");
   CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
+  // Also when it is what is thrown where nothing runs.
+  options.on_output = [](process::Stream, std::string_view) { throw SpawnError("mine", EMFILE); };
+  CHECK_THROWS_AS(run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/echo", "x"}), std::move(options)),
+                  SpawnError);
+  CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
 }
 
 TEST_CASE("how a command ended outlives a log that has no room for it, and why one did not run says more than that") {
@@ -145,9 +154,11 @@ TEST_CASE("how a command ended outlives a log that has no room for it, and why o
     CHECK(error.result().ending == CommandEnding(process::Exited{5}));
     CHECK(error.result().out.text() == "out\n");
   }
+  // It is recorded when there is room.
   script->fails = false;
   script->before = [] {};
-  turn.record(ExecSettled{1, "exited", 5});
+  turn.record(ExecUnconfined{{"x"}, "/w", "y"});
+  CHECK(script->events[2] == Event(ExecSettled{1, "exited", 5}));
   script->before = [&] { script->fails = std::holds_alternative<ExecConfined>(script->events.back()); };
   Harness<support::ScriptedBackend<0>> scripted;
   CHECK_THROWS_AS(run_in(turn, scripted, policy<ReadOnly>("/var/tmp"), Argv({"true"})), SandboxUnavailableError);
@@ -261,10 +272,9 @@ TEST_CASE("a command in the background is announced as that, and settled when it
   const Job job = jobs.keep(start_in(turn, harness, policy<ReadOnly>(place.path()), waits));
   const Job full = jobs.keep(start_in(turn, harness, unconfined(waits, place.path()), "explicit mode"));
   turn.end();
-  CHECK(session.state().in_background() == std::vector<std::uint64_t>{1, 2});
   auto next = session.begin_turn();
   next.end();
-  CHECK(session.state().unsettled() == std::vector<std::uint64_t>{1, 2});
+  CHECK(session.state().in_background() == std::vector<std::uint64_t>{1, 2});
   (void)place.file("gate");
   CHECK(job.wait().ending == CommandEnding(process::Exited{4}));
   CHECK(full.wait().ending == CommandEnding(process::Exited{4}));
@@ -275,7 +285,7 @@ TEST_CASE("a command in the background is announced as that, and settled when it
   CHECK(std::get<ExecUnconfined>(events[2]).allowed_by == "explicit mode");
   CHECK(std::get<ExecSettled>(events[6]).exit_code == 4);
   CHECK(std::get<ExecSettled>(events[7]).exit_code == 4);
-  CHECK(session.state().unsettled().empty());
+  CHECK(session.state().in_background().empty());
 }
 
 TEST_CASE("a command in the background that nobody follows any more ends, and its end is recorded as unknown") {
@@ -287,7 +297,7 @@ TEST_CASE("a command in the background that nobody follows any more ends, and it
     const Running running =
         start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sleep", support::unique_sleep()}));
     pid = running.pid();
-    CHECK(session.state().unsettled().size() == 1);
+    CHECK(session.state().in_background().size() == 1);
   }
   CHECK(::kill(static_cast<pid_t>(pid), 0) != 0);
   CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
@@ -300,7 +310,7 @@ TEST_CASE("a command in the background that nobody follows any more ends, and it
     CHECK_THROWS_WITH(job.wait(), "mine");
     CHECK(std::get<ExecSettled>(events_of(session).back()) == ExecSettled{3, "unknown"});
   }
-  CHECK(session.state().unsettled().empty());
+  CHECK(session.state().in_background().empty());
 }
 
 TEST_CASE("waiting for it settles it once, and so does a runner that fails") {
@@ -323,7 +333,7 @@ TEST_CASE("waiting for it settles it once, and so does a runner that fails") {
   CHECK_THROWS_AS(start_in(turn, failing, policy<ReadOnly>("/var/tmp"), Argv({"/nowhere/program"}),
                            {.working_directory = "/nowhere"}),
                   Error);
-  CHECK(session.state().unsettled().empty());
+  CHECK(session.state().in_background().empty());
 }
 
 TEST_CASE("what can't be recorded of the end of a job is told with what it came to") {
@@ -342,6 +352,50 @@ TEST_CASE("what can't be recorded of the end of a job is told with what it came 
     CHECK(error.result().ending == CommandEnding(process::Exited{5}));
     CHECK(error.result().out.text() == "out\n");
   }
+  script->fails = false;
+  script->before = [] {};
+  turn.end();
+  REQUIRE(script->events.size() == 4);
+  CHECK(script->events[2] == Event(ExecSettled{1, "exited", 5}));
+}
+
+TEST_CASE("a log that fails in another way loses no result either") {
+  const auto script = std::make_shared<support::ScriptedLog::Script>();
+  Session<support::ScriptedLog> session{support::ScriptedLog(script)};
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  script->before = [&] {
+    if (std::holds_alternative<ExecConfined>(script->events.back())) throw std::bad_alloc();
+  };
+  try {
+    (void)run_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sh", "-c", "exit 5"}));
+    FAIL("nobody was told");
+  } catch (const UnrecordedError& error) {
+    CHECK(error.code() == ErrorCode::log_failed);
+    CHECK(error.result().ending == CommandEnding(process::Exited{5}));
+  }
+}
+
+TEST_CASE("a fork ends no command in the log, and does not wait for who holds the session") {
+  auto session = memory_session();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  std::optional<Running> running(
+      start_in(turn, harness, policy<ReadOnly>("/var/tmp"), Argv({"/bin/sleep", support::unique_sleep()})));
+  pid_t child = 0;
+  session.with_log([&](const MemoryLog&) {
+    child = ::fork();
+    if (child != 0) return;
+    ::alarm(10);
+    running.reset();
+    ::_exit(0);
+  });
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(session.state().in_background().size() == 1);
+  running.reset();
+  CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
 }
 
 TEST_CASE("what could not be announced is not started in the background either") {

@@ -9,6 +9,7 @@
 #include <cordon/session/jsonl_log.hpp>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -46,6 +47,31 @@ struct Marker {
     return count;
   }
 };
+
+/// A harness that calls `confining` first, and starts what `starting` starts.
+struct Crooked {
+  Asking own;
+  std::function<void()> confining = [] {};
+  std::function<Running(Asking&, process::RunOptions)> starting = {};
+  std::vector<std::string> protected_paths = {};
+
+  auto& approvals() { return own.approvals(); }
+  template <ConfinedMode M>
+  ConfinedArgv<M> confine(const Policy<M>& policy, const Argv& command) {
+    confining();
+    protected_paths = policy.scope().protected_paths;
+    return own.confine(policy, command);
+  }
+  Running start(auto&& what, process::RunOptions options) {
+    if (starting) return starting(own, std::move(options));
+    return own.start(std::move(what), std::move(options));
+  }
+};
+
+void write_tool(const std::string& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
 
 std::string code_of(auto&& action) {
   try {
@@ -339,10 +365,6 @@ TEST_CASE("a program that is exchanged after it was approved is not run") {
   auto harness = asking(Scripted({Decision::allow()}));
   const TempDirectory place("/var/tmp");
   const std::string tool = place.path() + "/tool";
-  const auto write_tool = [&](const std::string& path, const std::string& text) {
-    std::ofstream(path) << "#!/bin/sh\n" << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  };
   write_tool(tool, "true\n");
   auto grants = granted(open, harness, support::action({tool}));
   write_tool(tool + ".new", "touch " + place.path() + "/evil\n");
@@ -405,30 +427,64 @@ TEST_CASE("a command that is asked for can't write its session's log either, in 
   const std::string log = place.path() + "/log";
   Session<JsonlLog> session(JsonlLog::create(log, new_session(place.path())));
   auto turn = session.begin_turn();
-  const Scripted script({Decision::allow()});
-  auto harness = asking(script);
-  std::vector<std::string> protected_paths;
-  // What runs it sees the policy that it is to run under.
-  (void)run_escalated(turn, harness, Argv({"/bin/true"}), workspace_write, "why", {}, ShowAll{},
-                      [&](auto& by, auto confined, process::RunOptions options) {
-                        if constexpr (requires { confined.policy(); })
-                          protected_paths = confined.policy().scope().protected_paths;
-                        return by.run(std::move(confined), std::move(options));
-                      });
-  CHECK(protected_paths == std::vector<std::string>{log});
+  Crooked harness{asking(Scripted({Decision::allow()}))};
+  (void)run_escalated(turn, harness, Argv({"/bin/true"}), workspace_write, "why");
+  CHECK(harness.protected_paths == std::vector<std::string>{log});
 }
 
-TEST_CASE("how it is run is the program's business, but not under which mode") {
+TEST_CASE("how it is followed is the program's business, but not under which mode it runs") {
   OpenTurn open;
-  auto harness = asking(Scripted({Decision::allow()}));
   const Marker marker;
+  auto harness = asking(Scripted({Decision::allow()}));
+  int followed = 0;
+  const auto result = run_escalated(open.turn, harness, marker.command, workspace_write, "why", in(marker.place.path()),
+                                    ShowAll{}, [&](Running& running) {
+                                      ++followed;
+                                      while (true)
+                                        if (auto done = running.wait_for(std::chrono::milliseconds(20))) return *done;
+                                    });
+  CHECK(followed == 1);
+  CHECK(result.ending == CommandEnding(process::Exited{3}));
+  CHECK(open.events<ExecSettled>().back().exit_code == 3);
+
+  long pid = 0;
+  Crooked crooked{asking(Scripted({Decision::allow()}))};
+  crooked.starting = [&](Asking& own, process::RunOptions options) {
+    Running running =
+        own.start(support::policy<ReadOnly>(marker.place.path()), Argv({"/bin/sleep", "60"}), std::move(options));
+    pid = running.pid();
+    return running;
+  };
   CHECK(code_of([&] {
-          (void)run_escalated(open.turn, harness, marker.command, workspace_write, "why", in(marker.place.path()),
-                              ShowAll{}, [&](auto& by, const auto&, process::RunOptions options) {
-                                return by.run(support::policy<ReadOnly>(marker.place.path()), Argv({"/bin/true"}),
-                                              std::move(options));
-                              });
+          (void)run_escalated(open.turn, crooked, marker.command, workspace_write, "why", in(marker.place.path()));
         }) == "ACTION_CHANGED");
+  REQUIRE(pid > 0);
+  CHECK(::kill(static_cast<pid_t>(pid), 0) != 0);
+  CHECK(open.events<ExecSettled>().back().outcome == "unknown");
+}
+
+TEST_CASE("what changes while a granted command is confined still counts: never, and another program") {
+  OpenTurn open({read_only, ApprovalPolicy::ask});
+  const TempDirectory place("/var/tmp");
+  const std::string tool = place.path() + "/tool";
+  write_tool(tool, "true\n");
+  Crooked harness{asking(Scripted({Decision::allow(), Decision::allow()}))};
+  const auto code = [&] {
+    return code_of(
+        [&] { (void)run_escalated(open.turn, harness, Argv({tool}), workspace_write, "why", in(place.path())); });
+  };
+  harness.confining = [&] {
+    write_tool(tool + ".new", "touch " + place.path() + "/swapped\n");
+    std::filesystem::rename(tool + ".new", tool);
+  };
+  CHECK(code() == "ACTION_CHANGED");
+  CHECK_FALSE(support::exists(place.path() + "/swapped"));
+  CHECK(open.events<ExecSettled>().back().outcome == "unavailable");
+  const std::size_t announced = open.events<ExecConfined>().size();
+  harness.confining = [&] { open.session.set_approval_policy(ApprovalPolicy::never); };
+  CHECK(code() == "APPROVAL_REJECTED");
+  CHECK(open.events<ExecConfined>().size() == announced);
+  CHECK_FALSE(support::exists(place.path() + "/swapped"));
 }
 
 TEST_CASE("T-ESC-08, T-ESC-14: what is allowed in the background runs once under that mode, and outlives its turn") {
@@ -519,23 +575,4 @@ TEST_CASE("ESC-08: what is stopped when it is allowed and has not started does n
   CHECK(running.wait().ending == CommandEnding(process::Cancelled{}));
   CHECK(marker.runs() == 0);
   CHECK(open.events<ExecSettled>().back().outcome == "cancelled");
-}
-
-TEST_CASE("what is started another way under another mode is ended, and said") {
-  OpenTurn open;
-  auto harness = asking(Scripted({Decision::allow()}));
-  const Marker marker;
-  long pid = 0;
-  CHECK(code_of([&] {
-          (void)run_escalated(open.turn, harness, marker.command, workspace_write, "why", in(marker.place.path()),
-                              ShowAll{}, [&](auto& by, const auto&, process::RunOptions options) {
-                                auto running = by.start(support::policy<ReadOnly>(marker.place.path()),
-                                                        Argv({"/bin/sleep", "60"}), std::move(options));
-                                pid = running.pid();
-                                return running;
-                              });
-        }) == "ACTION_CHANGED");
-  REQUIRE(pid > 0);
-  CHECK(::kill(static_cast<pid_t>(pid), 0) != 0);
-  CHECK(open.events<ExecSettled>().back().outcome == "unknown");
 }

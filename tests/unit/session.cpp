@@ -217,7 +217,7 @@ TEST_CASE("T-APR-25 APR-K7 what a crash left open is closed when the session goe
   {
     const Session<JsonlLog> session(JsonlLog::open(path));
     CHECK(session.state().unanswered().empty());
-    CHECK(session.state().unsettled().empty());
+    CHECK(session.state().in_background().empty());
     CHECK_FALSE(session.state().open_turn());
   }
   const auto records = support::records_of(path);

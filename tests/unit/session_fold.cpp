@@ -85,12 +85,11 @@ TEST_CASE(
   const std::vector<Event> over{TurnStarted{1}, ExecConfined{{"x"}, read_only, "/w", "b"},
                                 ExecConfined{{"x"}, read_only, "/w", "b", {}, "", "", true},
                                 ExecUnconfined{{"x"}, "/w", "y", "", true}, TurnEnded{1}};
-  CHECK(after(over).unsettled() == std::vector<std::uint64_t>{2, 3});
+  CHECK(after(over).unsettled().empty());
   CHECK(after(over).in_background() == std::vector<std::uint64_t>{2, 3});
   CHECK_FALSE(refusal(over, ExecSettled{1, "exited"}).empty());
   std::vector<Event> one = over;
   one.emplace_back(ExecSettled{2, "exited"});
-  CHECK(after(one).unsettled() == std::vector<std::uint64_t>{3});
   CHECK(after(one).in_background() == std::vector<std::uint64_t>{3});
   CHECK_FALSE(refusal(one, ExecSettled{2, "exited"}).empty());
   one.emplace_back(TurnStarted{2});

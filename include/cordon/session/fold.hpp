@@ -52,10 +52,15 @@ class SessionState {
   [[nodiscard]] bool is_unanswered(std::string_view id) const noexcept {
     return std::find(unanswered_.begin(), unanswered_.end(), id) != unanswered_.end();
   }
-  /// The executions without a result, oldest first: those of this turn, and those in the background of any.
+  /// The executions of this turn without a result, oldest first: those that end with it.
   [[nodiscard]] const std::vector<std::uint64_t>& unsettled() const noexcept { return unsettled_; }
-  /// Those in the background.
+  /// The executions of any turn without a result that may run on, oldest first.
   [[nodiscard]] const std::vector<std::uint64_t>& in_background() const noexcept { return in_background_; }
+  /// Whether a result of this one may come.
+  [[nodiscard]] bool is_unsettled(std::uint64_t exec) const noexcept {
+    const auto holds = [&](const auto& open) { return std::find(open.begin(), open.end(), exec) != open.end(); };
+    return holds(unsettled_) || holds(in_background_);
+  }
 
   /// What nobody is to be asked about again, oldest first.
   [[nodiscard]] const std::vector<ApprovalRemembered>& remembered() const noexcept { return remembered_; }
@@ -94,8 +99,9 @@ class SessionState {
   std::string_view take(const ApprovalDecided& event) {
     const auto asked = std::find(unanswered_.begin(), unanswered_.end(), event.id);
     if (asked == unanswered_.end()) return "a decision has no open question";
+    std::string allowed = event.outcome == ApprovalResult::allowed_once ? event.id : std::string();
     unanswered_.erase(asked);
-    allowed_ = event.outcome == ApprovalResult::allowed_once ? event.id : std::string();
+    allowed_ = std::move(allowed);
     return {};
   }
   std::string_view take(const ApprovalRemembered& event) {
@@ -116,14 +122,13 @@ class SessionState {
     if (!open_turn_ || open_turn_->turn != event.turn) return "a turn was ended that is not open";
     if (!unanswered_.empty()) return "a turn was ended with a question open";
     open_turn_.reset();
-    unsettled_ = in_background_;
+    unsettled_.clear();
     return {};
   }
   std::string_view execution(bool background) {
     if (!open_turn_) return "a command was run outside a turn";
-    if (unsettled_.size() == most_open) return "too many commands have no result";
-    unsettled_.push_back(size_);
-    if (background) in_background_.push_back(size_);
+    if (unsettled_.size() + in_background_.size() == most_open) return "too many commands have no result";
+    (background ? in_background_ : unsettled_).push_back(size_);
     return {};
   }
   std::string_view take(const ExecConfined& event) {
@@ -131,9 +136,8 @@ class SessionState {
   }
   std::string_view take(const ExecUnconfined& event) { return execution(event.background); }
   std::string_view take(const ExecSettled& event) {
-    const auto begun = std::find(unsettled_.begin(), unsettled_.end(), event.exec);
-    if (begun == unsettled_.end()) return "a result has no execution that is open";
-    unsettled_.erase(begun);
+    if (!is_unsettled(event.exec)) return "a result has no execution that is open";
+    std::erase(unsettled_, event.exec);
     std::erase(in_background_, event.exec);
     return {};
   }
@@ -148,8 +152,8 @@ class SessionState {
   std::uint64_t turns_ = 0;
   std::vector<std::string> unanswered_;
   std::vector<std::uint64_t> unsettled_;
-  std::vector<std::uint64_t> in_background_;  ///< some of those
-  std::string allowed_;                       ///< the question that was allowed last, when nothing else came since
+  std::vector<std::uint64_t> in_background_;
+  std::string allowed_;  ///< the question that was allowed last, when nothing else came since
   std::vector<ApprovalRemembered> remembered_;
 };
 

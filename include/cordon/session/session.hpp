@@ -87,6 +87,7 @@ class SessionCore {
   /// Appends events of a turn, while that is the one that is open. The seq of the first.
   std::uint64_t append_in_turn(std::uint64_t number, std::span<const Event> events) {
     const std::scoped_lock lock(mutex_);
+    append_late();
     const auto& open = log_.state().open_turn();
     if (!open || open->turn != number)
       throw SessionInvalidError("turn " + std::to_string(number) + " has ended; begin another");
@@ -95,14 +96,22 @@ class SessionCore {
     return first;
   }
 
-  /// Appends what a command came to: also when its turn has ended, if it ran in the background. Throws LogError.
-  void settle(const ExecSettled& event) {
+  /// Appends what a command came to: also when its turn has ended, if it ran in the background. Throws LogError, and
+  /// what the log throws; then it is tried again before the next event of a turn.
+  void settle(ExecSettled event) {
     const std::scoped_lock lock(mutex_);
-    const std::vector<std::uint64_t>& open = log_.state().unsettled();
-    if (std::find(open.begin(), open.end(), event.exec) == open.end())
-      throw LogError(ErrorCode::log_failed, "its turn has ended");
-    const std::array<Event, 1> events{event};
-    log_.append(events);
+    append_late();
+    if (!log_.state().is_unsettled(event.exec))
+      throw LogError(ErrorCode::log_failed, "its turn has ended, or its end was recorded before");
+    late_.push_back(std::move(event));
+    append_settled(late_.back());
+    late_.pop_back();
+  }
+
+  /// Appends what could not be when it was known, as far as that goes now.
+  void settle_late() {
+    const std::scoped_lock lock(mutex_);
+    append_late();
   }
 
   /// Appends what `choose` makes of the state and of the approval policy, while neither can change; it is also told
@@ -110,6 +119,7 @@ class SessionCore {
   template <class Choose>
   void append_chosen(std::uint64_t number, Choose&& choose) {
     const std::scoped_lock lock(mutex_);
+    append_late();
     const auto& open = log_.state().open_turn();
     std::vector<Event> events = choose(log_.state(), approval(), open && open->turn == number);
     if (!events.empty()) log_.append(std::move(events));
@@ -126,6 +136,20 @@ class SessionCore {
   [[nodiscard]] const SessionDefaults& defaults() const noexcept { return defaults_; }
 
  private:
+  void append_settled(const ExecSettled& event) {
+    const std::array<Event, 1> events{event};
+    log_.append(events);
+  }
+
+  void append_late() noexcept {
+    try {
+      for (; !late_.empty(); late_.pop_back())
+        if (log_.state().is_unsettled(late_.back().exec)) append_settled(late_.back());
+    } catch (...) {
+      // Another time.
+    }
+  }
+
   static constexpr std::array<SandboxMode, 3> modes{read_only, workspace_write, danger_full_access};
 
   void show() noexcept {
@@ -140,6 +164,7 @@ class SessionCore {
   SessionDefaults defaults_;
   PresetTable presets_;
   Narrowed narrowed_;
+  std::vector<ExecSettled> late_;
   std::atomic<std::uint8_t> mode_{0};
   std::atomic<ApprovalPolicy> approval_{ApprovalPolicy::never};
 };
@@ -220,6 +245,7 @@ class Turn {
   }
 
   void close(TurnEnding ending) {
+    core().settle_late();
     core().with_log([&](Log& log) {
       if (!log.state().open_turn() || log.state().open_turn()->turn != number_) return;
       std::vector<Event> events;
