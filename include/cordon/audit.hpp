@@ -100,11 +100,6 @@ namespace detail {
   return event;
 }
 
-[[noreturn]] inline void refuse_without_approvals() {
-  throw ApprovalError(ErrorCode::approval_rejected,
-                      "approvals were switched off after this one was given; nothing runs on it");
-}
-
 /// A command that is announced in the log, until it is recorded there what it came to.
 template <class Log>
 class Announced final : public Settlement {
@@ -115,7 +110,9 @@ class Announced final : public Settlement {
     if (!core_) throw SessionInvalidError("this turn was moved; use what it was moved to");
     core_->append_chosen(turn.number(), [&](const SessionState& state, ApprovalPolicy policy, bool open) {
       if (!open) throw SessionInvalidError("the turn has ended; begin another");
-      if (by_grant && policy == ApprovalPolicy::never) refuse_without_approvals();
+      if (by_grant && policy == ApprovalPolicy::never)
+        throw ApprovalError(ErrorCode::approval_rejected,
+                            "approvals were switched off after this one was given; nothing runs on it");
       exec_ = state.size();
       std::vector<Event> events;
       events.emplace_back(std::move(event));
@@ -252,8 +249,9 @@ inline constexpr Followed in_background{true, true};
 /// not run after all, since something changed until it was announced.
 struct Execution {
   template <SessionLog Log, class Exec, class Harness, class What, class Recheck>
-  [[nodiscard]] static Running start(Turn<Log>& turn, Exec event, Harness& harness, What&& what,
-                                     process::RunOptions options, Followed followed, bool by_grant, Recheck&& recheck) {
+  [[nodiscard]] static Running announce_and_start(Turn<Log>& turn, Exec event, Harness& harness, What&& what,
+                                                  process::RunOptions options, Followed followed, bool by_grant,
+                                                  Recheck&& recheck) {
     event.background = followed.background;
     if (!followed.read) options.unread = std::make_shared<process::UnreadOutput>(0);
     auto announced = std::make_unique<Announced<Log>>(turn, std::move(event), by_grant);
@@ -272,9 +270,10 @@ struct Execution {
   }
 
   template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask, class Recheck>
-  [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, const Policy<M>& policy, const Argv& command,
-                                     process::RunOptions options, const Mask& mask, Followed followed,
-                                     std::string digest, std::string grant, Recheck&& recheck) {
+  [[nodiscard]] static Running start_confined(Turn<Log>& turn, Harness& harness, const Policy<M>& policy,
+                                              const Argv& command, process::RunOptions options, const Mask& mask,
+                                              Followed followed, std::string digest, std::string grant,
+                                              Recheck&& recheck) {
     ConfinedArgv<M> confined = harness.confine(policy, command);
     if (const std::string log = file_of(turn); !log.empty()) refuse_own_log(confined, log);
     const bool by_grant = !grant.empty();
@@ -285,16 +284,19 @@ struct Execution {
                        confined.enforcement().missing(),
                        std::move(grant),
                        std::move(digest)};
-    return start(turn, std::move(event), harness, std::move(confined), std::move(options), followed, by_grant, recheck);
+    return announce_and_start(turn, std::move(event), harness, std::move(confined), std::move(options), followed,
+                              by_grant, recheck);
   }
 
   template <class Harness, SessionLog Log, ArgvMask Mask, class Recheck>
-  [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, UnconfinedArgv command, std::string allowed_by,
-                                     process::RunOptions options, const Mask& mask, Followed followed,
-                                     std::string digest, bool by_grant, Recheck&& recheck) {
+  [[nodiscard]] static Running start_unconfined(Turn<Log>& turn, Harness& harness, UnconfinedArgv command,
+                                                std::string allowed_by, process::RunOptions options, const Mask& mask,
+                                                Followed followed, std::string digest, bool by_grant,
+                                                Recheck&& recheck) {
     ExecUnconfined event{mask(command.command().elements()), command.scope().workspace_root, std::move(allowed_by),
                          std::move(digest)};
-    return start(turn, std::move(event), harness, std::move(command), std::move(options), followed, by_grant, recheck);
+    return announce_and_start(turn, std::move(event), harness, std::move(command), std::move(options), followed,
+                              by_grant, recheck);
   }
 };
 
@@ -307,7 +309,6 @@ struct UseGrant {
       throw ApprovalError(ErrorCode::approval_outside_turn,
                           "this grant was given in another turn, and ended with that; ask again");
     require_unchanged(action);
-    if (turn.approval_policy() == ApprovalPolicy::never) refuse_without_approvals();
   }
   static void require_unchanged(const Action& action) {
     if (!action.unchanged())
@@ -326,11 +327,12 @@ struct UseGrant {
       const Policy<M> policy = grant.policy<M>();
       Running running = [&] {
         if constexpr (ConfinedMode<M>)
-          return Execution::start(turn, harness, policy, action.command(), action.options(), mask, followed,
-                                  action.command_digest(), "grant " + grant.id(), recheck);
+          return Execution::start_confined(turn, harness, policy, action.command(), action.options(), mask, followed,
+                                           action.command_digest(), "grant " + grant.id(), recheck);
         else
-          return Execution::start(turn, harness, UnconfinedArgv(policy, action.command()), "grant " + grant.id(),
-                                  action.options(), mask, followed, action.command_digest(), true, recheck);
+          return Execution::start_unconfined(turn, harness, UnconfinedArgv(policy, action.command()),
+                                             "grant " + grant.id(), action.options(), mask, followed,
+                                             action.command_digest(), true, recheck);
       }();
       if (const SandboxMode mode = running.facts().mode; mode != SandboxMode(M{}))
         throw ApprovalError(ErrorCode::action_changed, "the harness started the command under " +
@@ -357,8 +359,8 @@ template <class Harness, SessionLog Log, ConfinedMode M, ArgvMask Mask = ShowAll
                                process::RunOptions options = {}, const Mask& mask = {},
                                detail::Followed followed = detail::in_background) {
   std::string digest = Action::digest_of_command(command, policy.scope(), options);
-  return detail::Execution::start(turn, harness, policy, command, std::move(options), mask, followed, std::move(digest),
-                                  {}, [] {});
+  return detail::Execution::start_confined(turn, harness, policy, command, std::move(options), mask, followed,
+                                           std::move(digest), {}, [] {});
 }
 
 /// The same with no confinement. `allowed_by` says what allowed it: see `full_access_reason`.
@@ -367,8 +369,8 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
                                process::RunOptions options = {}, const Mask& mask = {},
                                detail::Followed followed = detail::in_background) {
   std::string digest = Action::digest_of_command(command.command(), command.scope(), options);
-  return detail::Execution::start(turn, harness, std::move(command), std::move(allowed_by), std::move(options), mask,
-                                  followed, std::move(digest), false, [] {});
+  return detail::Execution::start_unconfined(turn, harness, std::move(command), std::move(allowed_by),
+                                             std::move(options), mask, followed, std::move(digest), false, [] {});
 }
 
 /// Does what a grant says, under the mode that it says, and uses it up: that action, in the turn that it was asked for

@@ -398,6 +398,20 @@ TEST_CASE("a fork ends no command in the log, and does not wait for who holds th
   CHECK(std::get<ExecSettled>(events_of(session).back()).outcome == "unknown");
 }
 
+TEST_CASE("nothing runs in a turn that has ended, also when another is open") {
+  auto session = memory_session();
+  auto ended = session.begin_turn();
+  ended.end();
+  auto turn = session.begin_turn();
+  Harness<StandIn> harness(StandIn{{"/usr/bin/env"}});
+  const TempDirectory place("/var/tmp");
+  const Argv command({"/usr/bin/touch", place.path() + "/marker"});
+  CHECK_THROWS_AS(run_in(ended, harness, policy<ReadOnly>("/var/tmp"), command), SessionInvalidError);
+  CHECK_THROWS_AS(start_in(ended, harness, policy<ReadOnly>("/var/tmp"), command), SessionInvalidError);
+  CHECK_FALSE(support::exists(place.path() + "/marker"));
+  CHECK(events_of(session).size() == 3);
+}
+
 TEST_CASE("what could not be announced is not started in the background either") {
   const auto script = std::make_shared<support::ScriptedLog::Script>();
   Session<support::ScriptedLog> session{support::ScriptedLog(script)};
