@@ -82,7 +82,8 @@ cordon::process::Input open_input(const std::string& spelled, os::Fd& file) {
   os::FileFacts facts;
   if (os::stat_path(spelled, facts) == 0 && facts.directory())
     throw Failure("USAGE", "--stdin " + spelled + " is a directory; name a file");
-  const long fd = os::open_file<os::Kernel>(spelled.c_str(), O_RDONLY);
+  // A FIFO without a writer is waited for while the command runs, within its limits.
+  const long fd = os::open_file<os::Kernel>(spelled.c_str(), O_RDONLY | O_NONBLOCK);
   if (fd < 0) throw Failure("USAGE", "--stdin " + spelled + ": " + cordon::detail::error_text(static_cast<int>(-fd)));
   file = os::Fd(fd);
   return cordon::process::Input::copy_of(file.get());
@@ -408,7 +409,7 @@ int exit_status(const FactsFile& file, Json& facts, const cordon::RunResult& res
 
 std::string content_of(const std::string& option, const std::string& path) {
   constexpr std::size_t most = std::size_t{1} << 20U;
-  const os::Fd file(os::open_file<os::Kernel>(path.c_str(), O_RDONLY));
+  const os::Fd file(os::open_file<os::Kernel>(path.c_str(), O_RDONLY | O_NONBLOCK));
   os::FileFacts facts;
   if (!file || os::stat_open(file.get(), facts) < 0 || !facts.regular())
     throw Failure("USAGE", option + " " + path + " can't be read, or is no regular file; name one that is");

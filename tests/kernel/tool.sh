@@ -256,6 +256,12 @@ out=$(echo ours | "$cordon" run --workspace "$workspace" --stdin inherit -- cat)
 equal '--stdin inherit' ours "$out"
 in_workspace --stdin "$place/input" -- cat
 equal '--stdin FILE' given "$out"
+mkfifo "$place/pipe"
+{ sleep 0.2; echo late >"$place/pipe"; } &
+in_workspace --stdin "$place/pipe" -- cat
+equal '--stdin FIFO: whoever writes to it may come later' late "$out"
+in_workspace --timeout 0.3 --stdin "$place/pipe" -- cat
+equal '--stdin FIFO: the limits hold while nobody writes to it' 124 "$status"
 in_workspace --mode workspace-write --stdin "$place/input" -- sh -c 'echo x >>/proc/self/fd/0; echo x >>/dev/stdin; true'
 equal '--stdin FILE is a copy: the file can not be written' given "$(cat "$place/input")"
 for bus in DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus XDG_RUNTIME_DIR=/run/user/1 DOCKER_HOST=unix:///run/docker.sock SSH_AUTH_SOCK=/run/agent; do
@@ -974,6 +980,7 @@ refused '--escalate to no mode' POLICY_INVALID --workspace "$workspace" --escala
 refused '--approve-timeout without a program' USAGE --workspace "$workspace" "${wide[@]}" --approve-timeout 1 -- "${mark[@]}"
 refused 'rules that are not there' USAGE --workspace "$workspace" "${wide[@]}" --rules "$place/none.json" -- "${mark[@]}"
 echo '{"rules":[{"prefix":["sudo"],"decision":"allow"}]}' >"$place/bad.json"
+refused 'rules that are a FIFO' USAGE --workspace "$workspace" "${wide[@]}" --rules "$place/pipe" -- "${mark[@]}"
 refused 'rules that allow everything' POLICY_INVALID --workspace "$workspace" "${wide[@]}" --rules "$place/bad.json" -- "${mark[@]}"
 check_not 'nobody was asked about any of these' test -e "$place/asked"
 

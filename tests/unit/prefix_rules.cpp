@@ -565,3 +565,20 @@ TEST_CASE("The examples of a rule are held against it when it is loaded") {
   CHECK(with(R"("match":["ls; git log"],"no_match":["ls"])", "reject") == "none");
   CHECK(with(R"("no_match":["ls; git log"])", "reject").find("matches") != std::string::npos);
 }
+
+namespace {
+
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567";
+
+template <std::size_t... I>
+consteval auto many(std::index_sequence<I...>) {
+  return StaticPrefixRules<sizeof...(I)>({allow_prefix("some-tool", letters.substr(I, 1))...});
+}
+
+}  // namespace
+
+TEST_CASE("Sixty rules are not too many for a compiler to check") {
+  constexpr auto rules = many(std::make_index_sequence<letters.size()>());
+  static_assert(letters.size() == 60);
+  CHECK(std::distance(rules.begin(), rules.end()) == 60);
+}

@@ -7,6 +7,7 @@
 #include <array>
 #include <cordon/process/environment.hpp>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,29 +19,57 @@ namespace detail {
 
 using process::detail::listed;
 
-/// What follows any of these is a command, a script or a program text, or can be. By kind: builtins of a shell; those
-/// that start a command; shells; interpreters; editors, pagers and consoles.
-inline constexpr std::array<std::string_view, 5> runs_its_arguments{
-    ". bind builtin chdir command compgen complete coproc declare enable eval exec export fc getopts jobs let local "
-    "mapfile "
-    "read readarray readonly source trap typeset unset wait",
-    "ansible ansible-playbook at batch bunx busybox bwrap capsh catchsegv cgexec chpst chroot chrt corepack cpulimit "
-    "crontab daemonize dbus-run-session doas eatmydata entr env expect fakechroot fakeroot faketime firejail flock gdb "
-    "gdbserver gtime hyperfine i386 ionice linux32 linux64 lldb ltrace machinectl mpiexec "
-    "mpirun ncat nc netcat newgrp nice nohup npx nsenter numactl parallel pdsh perf pipx pkexec prlimit proot "
-    "proxychains rr rlwrap rsh run-parts runcon runuser screen script sem setarch setpriv setsid setuidgid sg socat "
-    "srun "
-    "ssh start-stop-daemon stdbuf strace su sudo sudoedit systemd-inhibit systemd-nspawn systemd-run taskset time "
-    "timeout tini tmux torsocks toybox unbuffer unshare uvx valgrind watch watchexec xargs xvfb-run",
-    "ash bash csh dash elvish fish ksh ksh93 mksh nu osh pwsh rbash rksh rzsh sh tcsh xonsh yash zsh",
-    "R Rscript awk bun clisp csi dart dc deno elixir erl escript gawk gforth ghci gnuplot groovy guile iex ipython "
-    "java "
-    "jjs jruby js jshell julia kotlin lua luajit m4 mawk maxima nawk node nodejs ocaml octave original-awk perl php "
-    "pypy python pythonw racket runghc runhaskell ruby sbcl scala scheme swift swipl tclsh ts-node tsx wish "
-    "wolframscript",
-    "ed emacs emacsclient ex ftp gvim info irb joe less lftp lnav man mcedit micro more most mutt mysql mariadb nano "
-    "nvim pdb pg pico psql rvim rview sqlite sqlite3 telnet vi view vim vimdiff visudo vipw",
+/// What follows any of these is a command, a script or a program text, or can be: builtins of a shell, programs that
+/// start a command, shells, interpreters, editors, pagers and consoles. By their first letters, since compilers look
+/// here too.
+inline constexpr std::string_view runs_its_arguments[] = {
+    ".",
+    "R Rscript",
+    "abduco ansible ansible-playbook ash at autossh awk",
+    "bash batch bear bind bpftrace builtin bun bunx busybox bwrap byobu bzless bzmore",
+    "capsh catchsegv ccache cgexec chdir chpst chronic chroot chrt clisp command compgen compiledb complete "
+    "concurrently context coproc corepack cov-build cpulimit crontab cross-env csh csi csvpy",
+    "daemonize dart dash dbus-launch dbus-run-session dc declare deno distcc doas dotenv dotlockfile dtach dtrace "
+    "duckdb dumb-init",
+    "eatmydata ed elixir elvish emacs emacsclient enable entr env env-cmd envdir envuidgid erl es escript eval ex "
+    "exec exiftool exim expect export",
+    "fakechroot fakeroot faketime fc file-rename firejail fish flock foreman forever frawk ftp fzf",
+    "gawk gdb gdbserver getopts gforth ghci ghostscript gksu gksudo gnuplot goawk gosu groovy gs gsc gtime guile "
+    "gvim",
+    "honcho hyperfine",
+    "i386 icecc iex ifne incrontab info intercept-build ionice ipython irb",
+    "java jjs jobs joe jruby js jshell julia",
+    "kdesu kotlin ksh ksh93 ksu",
+    "latexmk lazygit lckdo ldd less let lftp libtool linux32 linux64 lldb lnav local ltrace lua luahbtex luajit "
+    "lualatex luatex lxc-attach lxc-execute lxc-start",
+    "m4 machinectl mail mailx man mapfile mariadb mawk maxima mc mcedit micro mispipe mksh mlr mongo mongosh mono "
+    "more mosh most mpiexec mpirun mutt mysql",
+    "nail nano nawk nc ncat neomutt netcat newgrp nice nnn node nodejs nodemon nohup npx nsenter nu numactl nvim",
+    "ocaml octave oil openvt original-awk osh overmind",
+    "parallel pcre2grep pcregrep pdb pdsh pee perf perl pg pgbench php php-cgi pico pipx pkexec please pm2 "
+    "powershell prename prlimit proot proxychains psql puppet pwsh pypy python pythonw",
+    "qemu",
+    "racket raku rakudo ranger rbash rc read readarray readonly rename rexec rksh rlogin rlwrap rr rsh ruby "
+    "run-mailcap run-parts run0 runcon runghc runhaskell runuser rview rvim rzsh",
+    "s-nail sage sbcl scala scan-build sccache scheme schroot scilab screen script scriptlive sem sendmail "
+    "sensible-editor sensible-pager setarch setlock setpriv setsid setuidgid sg sh socat softlimit sotruss source "
+    "sqlite sqlite3 sqlplus srun ssh sshpass stap start-stop-daemon startx stdbuf strace su su-exec sudo sudoedit "
+    "swift swipl systemd-cat systemd-inhibit systemd-nspawn systemd-run systemd-socket-activate",
+    "taskset tclsh tcsh telnet texlua tig time timeout tini tmux torify torsocks toybox trap trickle ts-node tsocks "
+    "tsx typeset",
+    "unbuffer unset unshare uvx",
+    "valgrind vd vi vidir view vifm vim vimdiff vipe vipw visidata visudo",
+    "wait watch watchexec watchman wine wish with-lock-ex wolframscript",
+    "xargs xdg-open xinit xonsh xvfb-run xzless xzmore",
+    "yash ysh",
+    "zless zmore zsh zstdless",
 };
+
+[[nodiscard]] constexpr bool runs_arguments(std::string_view program) noexcept {
+  return std::any_of(std::begin(runs_its_arguments), std::end(runs_its_arguments), [&](std::string_view programs) {
+    return program.starts_with(programs.front()) && listed(program, programs);
+  });
+}
 
 /// Which arguments of a program make it run a command, load code, read its options from elsewhere, or write over a file
 /// that none of its other arguments names.
@@ -52,6 +81,7 @@ struct HidingArguments {
   std::string_view letters = {};         ///< anywhere in a word of one dash
   std::string_view first_letters = {};   ///< right behind the dash
   std::string_view beginnings = {};      ///< of any word: characters
+  std::string_view part = {};            ///< of any word
   bool assignments = false;              ///< NAME=VALUE
 };
 
@@ -61,7 +91,9 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "tar gtar bsdtar",
      .long_options = "to-command checkpoint-action use-compress-program rsh-command rmt-command info-script "
                      "new-volume-script files-from",
-     .letters = "IFT"},
+     .letters = "IFT",
+     .part = ":"},  // of a file on another machine, that a program named rsh fetches
+    {.programs = "cpio mt", .long_options = "rsh-command", .part = ":"},
     {.programs = "sort gsort", .long_options = "compress-program output", .letters = "o"},
     {.programs = "split gsplit", .long_options = "filter"},
     {.programs = "rsync", .long_options = "rsh rsync-path", .letters = "e"},
@@ -76,7 +108,7 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "cmake", .long_options = "toolchain preset", .first_letters = "PECD"},
     {.programs = "ctest", .long_options = "build-and-test test-command build-makeprogram", .first_letters = "SD"},
     {.programs = "npm pnpm yarn yarnpkg",
-     .anywhere = "exec x dlx explore edit",
+     .anywhere = "exec x dlx explore edit create init innit config set",
      .long_options = "script-shell call node-options globalconfig userconfig prefix",
      .first_letters = "cC"},
     {.programs = "uv poetry pipenv conda mamba micromamba hatch pdm rye bundle mise asdf rbenv pyenv direnv opam stack "
@@ -86,17 +118,75 @@ inline constexpr HidingArguments hiding_arguments[] = {
      .anywhere = "run exec create debug attach build buildx bake ssh start"},
     {.programs = "cargo rustc",
      .anywhere = "run r",
-     .long_options = "config",
+     .long_options = "config codegen sysroot",
      .first_letters = "ZC",
      .beginnings = "+"},
     {.programs = "go",
      .anywhere = "run generate tool",
      .long_options = "exec toolexec vettool overlay modfile C",
-     .single_options = "exec toolexec vettool overlay modfile C"},
+     .single_options = "exec toolexec vettool overlay modfile C",
+     .part = "extld"},
     {.programs = "cc c++ gcc g++ clang clang++",
-     .single_options = "wrapper fplugin specs load Xclang",
+     .long_options = "ld-path config",
+     .single_options = "wrapper fplugin specs load Xclang Xlinker fuse-ld",
      .first_letters = "B",
+     .beginnings = "@",
+     .part = "Wl,"},
+    {.programs = "ld gold lld ar nm ranlib objdump strip clang-tidy",
+     .long_options = "plugin load",
+     .single_options = "plugin load",
      .beginnings = "@"},
+    {.programs = "tcc zig nim crystal v dune", .anywhere = "run r exec utop", .single_options = "run"},
+    {.programs = "ghc", .single_options = "e F", .beginnings = "@", .part = "pgm"},
+    {.programs = "javac javadoc",
+     .single_options = "processor processorpath plugin doclet docletpath",
+     .first_letters = "J",
+     .beginnings = "@"},
+    {.programs = "mvn mvnw mvnd", .long_options = "file settings global-settings", .first_letters = "fsg", .part = ":"},
+    {.programs = "gradle gradlew",
+     .long_options = "init-script build-file project-dir settings-file include-build",
+     .first_letters = "Ibpc"},
+    {.programs = "pytest",
+     .long_options = "rootdir confcutdir override-ini config-file pdbcls",
+     .first_letters = "pco"},
+    {.programs = "tox nox", .anywhere = "exec e", .long_options = "conf noxfile", .first_letters = "cf"},
+    {.programs = "rake",
+     .long_options = "execute execute-print execute-continue require rakefile rakelibdir libdir",
+     .letters = "efErRIp"},
+    {.programs = "just",
+     .long_options = "command shell shell-arg justfile working-directory set chooser edit",
+     .first_letters = "cfde"},
+    {.programs = "cppcheck", .long_options = "addon addon-python clang"},
+    {.programs = "pip", .anywhere = "edit", .long_options = "python editor global-option build-option config-settings"},
+    {.programs = "pandoc", .long_options = "filter lua-filter pdf-engine defaults data-dir", .letters = "FLd"},
+    {.programs = "tex etex latex pdftex pdflatex xetex xelatex mf mpost",
+     .long_options = "shell-escape enable-write18 progname",
+     .single_options = "shell-escape enable-write18 progname"},
+    {.programs = "groff troff pic", .letters = "U"},
+    {.programs = "openssl",
+     .long_options = "engine provider provider-path config",
+     .single_options = "engine provider provider-path config"},
+    {.programs = "gpg gpgv",
+     .long_options =
+         "agent-program dirmngr-program keyboxd-program photo-viewer exec-path options homedir keyserver-options"},
+    {.programs = "ssh-keygen", .letters = "Dw"},
+    {.programs = "ssh-add", .letters = "sS"},
+    {.programs = "sshfs", .letters = "oF"},
+    {.programs = "rpm rpmbuild rpmspec", .long_options = "eval define load macros rcfile pipe", .letters = "DE"},
+    {.programs = "ugrep ug", .long_options = "filter pager view config", .letters = "Q"},
+    {.programs = "yt-dlp youtube-dl",
+     .long_options = "exec exec-before-download config-locations plugin-dirs downloader external-downloader netrc-cmd"},
+    {.programs = "aria2c",
+     .long_options = "on-download-start on-download-pause on-download-stop on-download-complete on-download-error "
+                     "on-bt-download-complete conf-path"},
+    {.programs = "restic borg rclone",
+     .long_options = "password-command option rsh config sftp-ssh",
+     .letters = "o",
+     .part = "ssh="},
+    {.programs = "helm", .long_options = "post-renderer"},
+    {.programs = "coredumpctl", .anywhere = "debug gdb", .long_options = "debugger"},
+    {.programs = "snap", .anywhere = "run"},
+    {.programs = "cvs", .first_letters = "d"},
     {.programs = "wget", .long_options = "execute use-askpass config", .letters = "e"},
     {.programs = "curl", .long_options = "config", .letters = "K"},
     {.programs = "apt apt-get apt-cache aptitude", .long_options = "option config-file", .letters = "oc"},
@@ -105,9 +195,9 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "patch", .long_options = "ed get", .letters = "eg"},
     {.programs = "diff3 sdiff", .long_options = "diff-program", .letters = "o"},
     {.programs = "install ginstall", .long_options = "strip-program"},
-    {.programs = "hg", .long_options = "config config-file repository cwd", .first_letters = "R"},
+    {.programs = "hg", .long_options = "config config-file repository cwd ssh remotecmd tool", .first_letters = "Re"},
     {.programs = "svn", .long_options = "diff-cmd diff3-cmd editor-cmd config-option config-dir"},
-    {.programs = "gh", .anywhere = "alias extension extensions ext ssh"},
+    {.programs = "gh", .anywhere = "alias extension extensions ext ssh codespace cs --"},
     {.programs = "ip", .anywhere = "exec", .long_options = "batch", .first_letters = "b"},
     {.programs = "tcpdump", .letters = "z"},
     {.programs = "nmap", .long_options = "script script-args"},
@@ -139,6 +229,7 @@ inline constexpr HidingArguments hiding_arguments[] = {
 [[nodiscard]] constexpr bool hides_by(const HidingArguments& table, std::string_view word) noexcept {
   if (spells_one_of(word, table.long_options)) return true;
   if (!word.empty() && table.beginnings.find(word.front()) != std::string_view::npos) return true;
+  if (!table.part.empty() && word.find(table.part) != std::string_view::npos) return true;
   if (table.assignments && word.find('=') != std::string_view::npos) return true;
   if (!is_cluster(word)) return false;
   return listed(word.substr(1, word.find('=') - 1), table.single_options) ||
@@ -171,9 +262,10 @@ using WordSpan = std::span<const std::string_view>;
   }
   if (at >= argv.size()) return false;
   const std::string_view subcommand = argv[at];
-  if (listed(subcommand,
-             "citool credential cvsserver daemon difftool fast-import filter-branch for-each-repo gui hook instaweb "
-             "maintenance mergetool p4 remote-ext remote-fd send-email shell svn upload-archive web--browse"))
+  if (listed(
+          subcommand,
+          "citool credential cvsserver daemon difftool fast-import filter-branch for-each-repo gui hook instaweb "
+          "maintenance merge-index mergetool p4 remote-ext remote-fd send-email shell svn upload-archive web--browse"))
     return true;
   if (at >= words && listed(subcommand, "config alias")) return true;
   constexpr HidingArguments options{
@@ -220,11 +312,11 @@ using WordSpan = std::span<const std::string_view>;
   if (argv.empty() || words == 0) return true;
   const std::string_view program = argv[0].substr(argv[0].rfind('/') + 1);
   const std::string_view plain = without_version(program);
+  const bool versioned = plain.size() != program.size() && !plain.empty();
   if (program.starts_with("ld-linux") || program.starts_with("ld-musl") || program.starts_with("ld.so")) return true;
-  for (std::string_view programs : runs_its_arguments)
-    if (listed(program, programs) || (!plain.empty() && listed(plain, programs)))
-      return !(argv.size() == 2 && words == 2 && listed(argv[1], "--version --help") &&
-               listed(plain, "bash node perl php python ruby"));
+  if (runs_arguments(program) || (versioned && runs_arguments(plain)))
+    return !(argv.size() == 2 && words == 2 && listed(argv[1], "--version --help") &&
+             listed(plain, "bash node perl php python ruby"));
   // An option that ends the prefix has its value behind.
   const std::size_t from = std::max<std::size_t>(1, words < argv.size() || words == 1 ? words - 1 : words);
   if (program == "git") return git_hides(argv, words, from);
@@ -233,7 +325,7 @@ using WordSpan = std::span<const std::string_view>;
   if (listed(program, "find gfind") && find_hides(argv, words)) return true;
   if (listed(program, "yarn yarnpkg pnpm") && words == 1) return true;
   for (const HidingArguments& table : hiding_arguments) {
-    if (!listed(program, table.programs) && (plain.empty() || !listed(plain, table.programs))) continue;
+    if (!listed(program, table.programs) && !(versioned && listed(plain, table.programs))) continue;
     for (std::size_t i = 1; i < argv.size(); ++i)
       if (!argv[i].empty() && (listed(argv[i], table.anywhere) || (i >= from && hides_by(table, argv[i])))) return true;
     const bool letters_without_dash =
@@ -252,7 +344,9 @@ using WordSpan = std::span<const std::string_view>;
   const std::size_t count = std::min(words.size(), most);
   for (std::size_t i = 0; i != count; ++i) longer[i] = words[i];
   longer[count] = "1p";
-  return hides_a_command(words, words.size()) || hides_a_command(WordSpan(longer).first(count + 1), count);
+  // What is hidden without that word is with it, too.
+  return hides_a_command(WordSpan(longer).first(count + 1), count) ||
+         (words.size() > most && hides_a_command(words, words.size()));
 }
 
 }  // namespace detail

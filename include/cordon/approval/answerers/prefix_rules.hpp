@@ -69,6 +69,13 @@ struct StaticPrefixRule {
   }
 
   [[nodiscard]] constexpr detail::WordSpan prefix() const noexcept { return detail::WordSpan(words).first(count); }
+  // From the end, where two differ: a compiler counts its steps.
+  [[nodiscard]] constexpr bool same_prefix(const StaticPrefixRule& other) const noexcept {
+    if (exact != other.exact || count != other.count) return false;
+    for (std::size_t i = count; i != 0; --i)
+      if (words[i - 1] != other.words[i - 1]) return false;
+    return true;
+  }
 };
 
 namespace detail {
@@ -118,9 +125,7 @@ class StaticPrefixRules {
       if (rule.decision != RuleDecision::allow && rule.max_mode)
         throw "cordon: up_to is for a rule that allows; leave it out";
       for (std::size_t other = 0; other != i; ++other)
-        if (rules[other].exact == rule.exact && std::equal(rule.prefix().begin(), rule.prefix().end(),
-                                                           rules[other].prefix().begin(), rules[other].prefix().end()))
-          throw "cordon: two rules are about one prefix; keep one of them";
+        if (rule.same_prefix(rules[other])) throw "cordon: two rules are about one prefix; keep one of them";
     }
   }
   [[nodiscard]] constexpr const StaticPrefixRule* begin() const noexcept { return rules_.data(); }
