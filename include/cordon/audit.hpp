@@ -310,6 +310,13 @@ struct UseGrant {
                           "this grant was given in another turn, and ended with that; ask again");
     require_unchanged(action);
   }
+  /// No wider than whoever runs it may allow, whoever allowed it.
+  template <class Harness>
+  static void require_ceiling(Harness& harness, SandboxMode mode) {
+    if (const SandboxMode ceiling = harness.approvals().options().ceiling; mode.wider_than(ceiling))
+      throw ApprovalError(ErrorCode::approval_rejected,
+                          "nothing wider than " + std::string(ceiling.name()) + " runs with this harness");
+  }
   static void require_unchanged(const Action& action) {
     if (!action.unchanged())
       throw ApprovalError(ErrorCode::action_changed,
@@ -322,6 +329,7 @@ struct UseGrant {
                                      Followed followed) {
     require(grant, turn);
     const Action& action = grant.action();
+    if constexpr (requires { harness.approvals(); }) require_ceiling(harness, action.mode());
     const auto recheck = [&] { require_unchanged(action); };
     return action.mode().visit([&]<Mode M>(M) {
       const Policy<M> policy = grant.policy<M>();
@@ -376,8 +384,8 @@ template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
 /// Does what a grant says, under the mode that it says, and uses it up: that action, in the turn that it was asked for
 /// in, once. The record names the grant. Throws as the others, and ApprovalError: APPROVAL_USED when the grant was
 /// used, APPROVAL_OUTSIDE_TURN when it is of another turn, ACTION_CHANGED when its program, its directory or a root is
-/// not the one that was approved, APPROVAL_REJECTED when the session asks for no approvals by now. Nothing has run
-/// then.
+/// not the one that was approved, APPROVAL_REJECTED when the session asks for no approvals by now, or it is wider than
+/// the ceiling of this harness. Nothing has run then.
 template <class Harness, SessionLog Log, ArgvMask Mask = ShowAll>
 [[nodiscard]] Running start_in(Turn<Log>& turn, Harness& harness, AllowedOnce grant, const Mask& mask = {},
                                detail::Followed followed = detail::in_background) {

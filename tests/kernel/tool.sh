@@ -980,6 +980,7 @@ refused '--escalate to no mode' POLICY_INVALID --workspace "$workspace" --escala
 refused '--approve-timeout without a program' USAGE --workspace "$workspace" "${wide[@]}" --approve-timeout 1 -- "${mark[@]}"
 refused 'rules that are not there' USAGE --workspace "$workspace" "${wide[@]}" --rules "$place/none.json" -- "${mark[@]}"
 echo '{"rules":[{"prefix":["sudo"],"decision":"allow"}]}' >"$place/bad.json"
+refused 'a program that is another one for the command' ARGV_INVALID --workspace "$workspace" "${wide[@]}" -- /proc/self/cwd/mine
 refused 'rules that are a FIFO' USAGE --workspace "$workspace" "${wide[@]}" --rules "$place/pipe" -- "${mark[@]}"
 refused 'rules that allow everything' POLICY_INVALID --workspace "$workspace" "${wide[@]}" --rules "$place/bad.json" -- "${mark[@]}"
 check_not 'nobody was asked about any of these' test -e "$place/asked"

@@ -210,14 +210,18 @@ TEST_CASE("a program decides with one JSON object, and everything else is unavai
   CHECK(said(says(R"(printf '{"outcome":"rejected","reason":"no"}')")) == "rejected by command");
   CHECK(says(R"(echo '{"outcome":"rejected","reason":"no"}')").reason() == "no");
   CHECK(said(says("echo '{\"outcome\":\"allowed-once\",\"id\":\"" + asked.id() + "\"}'")) == "allowed-once by command");
-  for (const char* text :
-       {R"(echo '{"outcome":"allowed-once","id":"another"}')", R"(echo '{"outcome":"allowed-once"}'; exit 1)",
-        R"(echo '{"outcome":"allowed-once"}{"outcome":"rejected"}')",
-        R"(echo '{"outcome":"rejected","outcome":"allowed-once"}')", R"(echo '{"outcome":"Allowed-Once"}')",
-        R"(echo '{"outcome":["allowed-once"]}')", R"(echo '{"outcome":true}')", R"(echo '{"outcome":"cancelled"}')",
-        R"(echo '{"outcome":"allowed-once","please":true}')", R"(echo '"allowed-once"')", "echo allowed-once", "true",
-        R"(echo '{"outcome":"allowed-once"}' >&2)", R"(echo '{"outcome":"allowed-once"}'; kill -9 $$)",
-        "head -c 3000000 /dev/zero", R"(echo "{'outcome':'allowed-once'}")"}) {
+  for (
+      const char* text :
+      {R"(echo '{"outcome":"allowed-once","id":"another"}')", R"(echo '{"outcome":"allowed-once"}'; exit 1)",
+       R"(echo '{"outcome":"allowed-once"}{"outcome":"rejected"}')",
+       R"(echo '{"outcome":"rejected","outcome":"allowed-once"}')", R"(echo '{"outcome":"Allowed-Once"}')",
+       R"(echo '{"outcome":["allowed-once"]}')", R"(echo '{"outcome":true}')", R"(echo '{"outcome":"cancelled"}')",
+       R"(echo '{"outcome":"allowed-once","please":true}')", R"(echo '"allowed-once"')", "echo allowed-once", "true",
+       R"(echo '{"outcome":"allowed-once"}' >&2)", R"(echo '{"outcome":"allowed-once"}'; kill -9 $$)",
+       "head -c 3000000 /dev/zero",
+       R"(spaces() { head -c 60000 /dev/zero | tr '\0' ' '; }; printf '{"outcome":'; spaces; echo '"rejected"}'; spaces; )"
+       R"(echo no JSON; spaces; printf '"allowed-once"}')",
+       R"(echo "{'outcome':'allowed-once'}")"}) {
     CAPTURE(text);
     CHECK(said(says(text)) == "unavailable by command");
   }

@@ -93,6 +93,38 @@ TEST_CASE("an action knows which file its program is, as the command's own PATH 
   CHECK(Action({"./link"}, read_only, scope, options).executable().path == place.path() + "/tool");
 }
 
+TEST_CASE("a program that each process finds elsewhere is no program of an action") {
+  const TempDirectory place("/var/tmp");
+  write_program(place.path() + "/tool", "#!/bin/sh\n");
+  const PolicyScope scope = support::policy<ReadOnly>(place.path()).scope();
+  process::RunOptions options;
+  options.environment = {"PATH=/proc/self/cwd:" + place.path()};
+  const auto refused = [&](const std::string& program) {
+    try {
+      (void)Action({program}, read_only, scope, options);
+      return false;
+    } catch (const ArgvInvalidError&) {
+      return true;
+    }
+  };
+  std::filesystem::create_symlink("/proc/self/cwd/tool", place.path() + "/link");
+  std::filesystem::create_symlink("link", place.path() + "/second");
+  for (const char* program : {"/proc/self/cwd/tool", "/proc/thread-self/cwd/tool", "/proc/self/root/bin/true",
+                              "/proc/1/root/bin/true", "/dev/fd/3", "./link", "./second", "tool", "no-such-tool"}) {
+    CAPTURE(program);
+    CHECK(refused(program));
+  }
+  CHECK_FALSE(refused("./tool"));
+
+  // One that leads there only later is another.
+  std::filesystem::create_symlink("/bin/true", place.path() + "/later");
+  const Action action({"./later"}, read_only, scope, {});
+  CHECK(action.unchanged());
+  std::filesystem::remove(place.path() + "/later");
+  std::filesystem::create_symlink("/proc/self/root/bin/true", place.path() + "/later");
+  CHECK_FALSE(action.unchanged());
+}
+
 TEST_CASE("a program that was written, exchanged or removed since is not the same executable") {
   const TempDirectory place("/var/tmp");
   const std::string tool = place.path() + "/tool";

@@ -350,6 +350,17 @@ TEST_CASE("a grant is worth nothing in another turn, or another session") {
   CHECK(marker.runs() == 0);
 }
 
+TEST_CASE("a grant is worth nothing with a harness whose ceiling is lower") {
+  OpenTurn open;
+  auto harness = asking(Scripted({Decision::allow()}));
+  auto low = asking(Scripted({}), {.ceiling = workspace_write});
+  const Marker marker;
+  auto grants = granted(open, harness, support::action(marker.command));
+  CHECK(code_of([&] { (void)run_in(open.turn, low, std::move(grants.front())); }) == "APPROVAL_REJECTED");
+  CHECK(marker.runs() == 0);
+  CHECK(open.events<ExecUnconfined>().empty());
+}
+
 TEST_CASE("a grant for a turn that has ended runs nothing") {
   OpenTurn open;
   auto harness = asking(Scripted({Decision::allow()}));

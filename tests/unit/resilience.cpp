@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <climits>
 #include <cordon/backend/in_process.hpp>
 #include <cordon/process/spawn.hpp>
 #include <thread>
@@ -20,6 +21,8 @@ namespace {
 
 /// The real kernel, but for one call. The keeper and the child share this program's memory, so they count on where the
 /// parent was. The keeper's closing of descriptors does not count: nothing depends on it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
 struct FakeKernel {
   static inline int refuse_at = 0;  ///< the number of the set-up call that fails; 0 for none
   static inline int refusal = EMFILE;
@@ -29,21 +32,23 @@ struct FakeKernel {
   static inline long parent = 0;
   static inline bool cloned = false;  ///< the child made the call that failed
 
-  __attribute__((no_sanitize("address", "undefined", "thread"))) static bool refuses(long number) noexcept {
+  [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                              no_stack_protector)) static bool
+  refuses(long number) noexcept {
     if (++count != refuse_at) return false;
     refused = number;
     cloned = cordon::os::Kernel::call(SYS_getpid) != parent;
     return true;
   }
 
-  __attribute__((no_sanitize("address", "undefined", "thread"))) static long call(long number, long a = 0, long b = 0,
-                                                                                  long c = 0, long d = 0, long e = 0,
-                                                                                  long f = 0) noexcept {
-    const bool setting_up =
-        number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat || number == SYS_fcntl ||
-        number == SYS_dup3 || (number == SYS_close_range && b == std::numeric_limits<int>::max()) ||
-        number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl || number == SYS_chdir ||
-        number == SYS_sendmsg || number == SYS_recvmsg || number == SYS_ioctl;
+  [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                              no_stack_protector)) static long
+  call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
+    const bool setting_up = number == SYS_pipe2 || number == SYS_eventfd2 || number == SYS_openat ||
+                            number == SYS_fcntl || number == SYS_dup3 || (number == SYS_close_range && b == INT_MAX) ||
+                            number == SYS_setsid || number == SYS_rt_sigaction || number == SYS_prctl ||
+                            number == SYS_chdir || number == SYS_sendmsg || number == SYS_recvmsg ||
+                            number == SYS_ioctl;
     if (setting_up && refuses(number)) {
       if (started && !cloned) {
         // The command is running: give it the time that a slow machine would.
@@ -55,7 +60,9 @@ struct FakeKernel {
     return cordon::os::Kernel::call(number, a, b, c, d, e, f);
   }
 
-  static long clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* pidfd) noexcept {
+  [[clang::disable_sanitizer_instrumentation]] __attribute__((no_sanitize("address", "undefined", "thread"),
+                                                              no_stack_protector)) static long
+  clone(int (*entry)(void*), void* stack_top, int flags, void* argument, int* pidfd) noexcept {
     if (refuses(SYS_clone)) return -refusal;
     const long pid = cordon::os::Kernel::clone(entry, stack_top, flags, argument, pidfd);
     started = true;
@@ -71,6 +78,8 @@ struct FakeKernel {
     started = false;
   }
 };
+
+#pragma GCC diagnostic pop
 
 /// A launch like another, with a setup of its own.
 class Altered : public process::Launch {

@@ -123,6 +123,25 @@ TEST_CASE("nothing is remembered of an answer that speaks about other commands, 
   CHECK(remembered() == 1);
 }
 
+TEST_CASE("a rule that is about no command of what was asked is not kept beside one that is") {
+  OpenTurn open;
+  Service service{AnswererChain<Scripted>(
+      Scripted({Decision::allow_and_remember({{{"git", "log"}, false}, {{"id"}, false}, {{"git", "push"}, false}})}))};
+  CHECK(ask(service, open.turn, git({"log"})) == "allowed-once by scripted");
+  const auto remembered = open.events<ApprovalRemembered>();
+  REQUIRE(remembered.size() == 1);
+  CHECK(remembered.front().words == std::vector<std::string>{"git", "log"});
+}
+
+TEST_CASE("what a mask hides is not in the reason of a question either") {
+  OpenTurn open;
+  Service service(AnswererChain<Scripted>(Scripted({Decision::reject()})), {.mask = MaskSecrets{}});
+  (void)service.request(open.turn, ApprovalRequest("shell", git({"log"}),
+                                                   "workspace-write: needs  https://u:hunter2@host/ and token=x "));
+  REQUIRE(open.events<ApprovalAsked>().size() == 1);
+  CHECK(open.events<ApprovalAsked>().front().reason == "workspace-write: needs  [masked] and token=[masked] ");
+}
+
 TEST_CASE("a rule dies with its session, and lives as long as that, whichever program goes on with it") {
   const support::TempDirectory place("/var/tmp");
   const std::string path = place.path() + "/log";

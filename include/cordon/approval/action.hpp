@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cordon/argv.hpp>
 #include <cordon/detail/sha256.hpp>
+#include <cordon/error.hpp>
 #include <cordon/mode.hpp>
 #include <cordon/os/linux/paths.hpp>
 #include <cordon/policy.hpp>
@@ -28,7 +29,16 @@ struct ExecutableIdentity {
   FileIdentity file = {};
   std::uint64_t size = 0;
   std::int64_t changed = 0;  ///< nanoseconds since 1970; the kernel sets it, no program can
+  bool per_process = false;  ///< looked up through /proc, where each process finds another; nothing else is known then
   friend bool operator==(const ExecutableIdentity&, const ExecutableIdentity&) = default;
+
+  /// Whether this path is, or can be, another file for another process.
+  [[nodiscard]] static bool leads_through_proc(const std::string& path) {
+    const std::vector<os::PassedLink> links = os::links_on(path);
+    return os::is_within(os::resolved(path), "/proc") ||
+           std::any_of(links.begin(), links.end(),
+                       [](const os::PassedLink& link) { return os::is_within(link.holder, "/proc"); });
+  }
 
   /// The program that these options would run by this name.
   [[nodiscard]] static ExecutableIdentity of(const std::string& program, const std::vector<std::string>& environment,
@@ -36,6 +46,8 @@ struct ExecutableIdentity {
     for (std::string candidate : process::detail::exec_candidates(program, environment)) {
       if (!candidate.starts_with('/')) candidate = directory + "/" + candidate;
       ExecutableIdentity found;
+      found.per_process = leads_through_proc(candidate);
+      if (found.per_process) return found;
       os::FileTimes times;
       if (!os::executable(candidate) || os::canonical_path(candidate, found.path) < 0 ||
           os::times_of(found.path, times) < 0 || !times.facts.regular())
@@ -76,11 +88,15 @@ struct EnvironmentDelta {
 class Action {
  public:
   /// `command` under `mode`, within the roots of `scope`, as `options` say. What is relative in them is made absolute
-  /// here and now.
+  /// here and now. Throws ArgvInvalidError when the program is looked up through /proc: it would be another one for the
+  /// command than for whoever is asked.
   Action(Argv command, SandboxMode mode, PolicyScope scope, process::RunOptions options)
       : command_(std::move(command)), mode_(mode), scope_(std::move(scope)), options_(std::move(options)) {
     options_.working_directory = directory_of(scope_, options_);
     executable_ = ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory);
+    if (executable_.per_process)
+      throw ArgvInvalidError("the program " + command_.program() +
+                             " is looked up through /proc, where each process finds another; name the program itself");
     environment_ = EnvironmentDelta::between(process::ambient_environment(), options_.environment);
     command_digest_ = digest_of(command_, executable_, options_.working_directory, scope_);
     places_ = places_of(scope_, options_.working_directory);

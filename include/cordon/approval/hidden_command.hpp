@@ -52,7 +52,8 @@ inline constexpr std::string_view runs_its_arguments[] = {
     "racket raku rakudo ranger rbash rc read readarray readonly rename rexec rksh rlogin rlwrap rr rsh ruby "
     "run-mailcap run-parts run0 runcon runghc runhaskell runuser rview rvim rzsh",
     "s-nail sage sbcl scala scan-build sccache scheme schroot scilab screen script scriptlive sem sendmail "
-    "sensible-editor sensible-pager setarch setlock setpriv setsid setuidgid sg sh socat softlimit sotruss source "
+    "sensible-editor sensible-pager setarch setlock setpriv setsid setuidgid sg sh slogin socat softlimit sotruss "
+    "source "
     "sqlite sqlite3 sqlplus srun ssh sshpass stap start-stop-daemon startx stdbuf strace su su-exec sudo sudoedit "
     "swift swipl systemd-cat systemd-inhibit systemd-nspawn systemd-run systemd-socket-activate",
     "taskset tclsh tcsh telnet texlua tig time timeout tini tmux torify torsocks toybox trap trickle ts-node tsocks "
@@ -96,7 +97,7 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "cpio mt", .long_options = "rsh-command", .part = ":"},
     {.programs = "sort gsort", .long_options = "compress-program output", .letters = "o"},
     {.programs = "split gsplit", .long_options = "filter"},
-    {.programs = "rsync", .long_options = "rsh rsync-path", .letters = "e"},
+    {.programs = "rsync", .long_options = "rsh rsync-path daemon config", .letters = "e"},
     {.programs = "scp sftp", .letters = "SoFDb"},
     {.programs = "rg", .long_options = "pre hostname-bin"},
     {.programs = "ag ack bat batcat delta", .long_options = "pager ackrc"},
@@ -105,11 +106,12 @@ inline constexpr HidingArguments hiding_arguments[] = {
      .letters = "fCIE",
      .assignments = true},
     {.programs = "ninja samu", .letters = "fCt"},
-    {.programs = "cmake", .long_options = "toolchain preset", .first_letters = "PECD"},
+    {.programs = "cmake", .anywhere = "--", .long_options = "toolchain preset", .first_letters = "PECD"},
     {.programs = "ctest", .long_options = "build-and-test test-command build-makeprogram", .first_letters = "SD"},
     {.programs = "npm pnpm yarn yarnpkg",
      .anywhere = "exec x dlx explore edit create init innit config set",
-     .long_options = "script-shell call node-options globalconfig userconfig prefix",
+     .long_options =
+         "script-shell call node-options globalconfig userconfig prefix git node-gyp shell editor viewer init-module",
      .first_letters = "cC"},
     {.programs = "uv poetry pipenv conda mamba micromamba hatch pdm rye bundle mise asdf rbenv pyenv direnv opam stack "
                  "cabal dotnet nix",
@@ -126,9 +128,9 @@ inline constexpr HidingArguments hiding_arguments[] = {
      .long_options = "exec toolexec vettool overlay modfile C",
      .single_options = "exec toolexec vettool overlay modfile C",
      .part = "extld"},
-    {.programs = "cc c++ gcc g++ clang clang++",
-     .long_options = "ld-path config",
-     .single_options = "wrapper fplugin specs load Xclang Xlinker fuse-ld",
+    {.programs = "cc c++ gcc g++ clang clang++ cpp gfortran gdc gccgo",
+     .long_options = "ld-path config prefix specs plugin wrapper sysroot load pass-plugin",
+     .single_options = "wrapper fplugin fpass-plugin specs load Xclang Xlinker fuse-ld fno-integrated-as",
      .first_letters = "B",
      .beginnings = "@",
      .part = "Wl,"},
@@ -142,10 +144,13 @@ inline constexpr HidingArguments hiding_arguments[] = {
      .single_options = "processor processorpath plugin doclet docletpath",
      .first_letters = "J",
      .beginnings = "@"},
-    {.programs = "mvn mvnw mvnd", .long_options = "file settings global-settings", .first_letters = "fsg", .part = ":"},
+    {.programs = "mvn mvnw mvnd",
+     .long_options = "file settings global-settings",
+     .first_letters = "fsgD",
+     .part = ":"},
     {.programs = "gradle gradlew",
      .long_options = "init-script build-file project-dir settings-file include-build",
-     .first_letters = "Ibpc"},
+     .first_letters = "IbpcD"},
     {.programs = "pytest",
      .long_options = "rootdir confcutdir override-ini config-file pdbcls",
      .first_letters = "pco"},
@@ -166,7 +171,7 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "openssl",
      .long_options = "engine provider provider-path config",
      .single_options = "engine provider provider-path config"},
-    {.programs = "gpg gpgv",
+    {.programs = "gpg gpgsm gpgv",
      .long_options =
          "agent-program dirmngr-program keyboxd-program photo-viewer exec-path options homedir keyserver-options"},
     {.programs = "ssh-keygen", .letters = "Dw"},
@@ -183,7 +188,16 @@ inline constexpr HidingArguments hiding_arguments[] = {
      .long_options = "password-command option rsh config sftp-ssh",
      .letters = "o",
      .part = "ssh="},
-    {.programs = "helm", .long_options = "post-renderer"},
+    {.programs = "helm kubectl oc", .long_options = "kubeconfig post-renderer"},
+    {.programs = "jest vitest mocha eslint stylelint prettier babel webpack rollup pylint",
+     .long_options = "config require import init-hook load-plugins plugin rulesdir parser resolve-plugins-relative-to",
+     .first_letters = "cr"},
+    {.programs = "rspec rubocop", .long_options = "require", .first_letters = "r"},
+    {.programs = "mix", .anywhere = "run eval do", .first_letters = "e"},
+    {.programs = "iptables ip6tables", .long_options = "modprobe", .first_letters = "M"},
+    {.programs = "tshark dumpcap", .first_letters = "X"},
+    {.programs = "bazel", .anywhere = "run", .long_options = "workspace_status_command run_under bazelrc"},
+    {.programs = "convert identify magick mogrify composite montage sox", .part = "|"},
     {.programs = "coredumpctl", .anywhere = "debug gdb", .long_options = "debugger"},
     {.programs = "snap", .anywhere = "run"},
     {.programs = "cvs", .first_letters = "d"},
@@ -198,7 +212,7 @@ inline constexpr HidingArguments hiding_arguments[] = {
     {.programs = "hg", .long_options = "config config-file repository cwd ssh remotecmd tool", .first_letters = "Re"},
     {.programs = "svn", .long_options = "diff-cmd diff3-cmd editor-cmd config-option config-dir"},
     {.programs = "gh", .anywhere = "alias extension extensions ext ssh codespace cs --"},
-    {.programs = "ip", .anywhere = "exec", .long_options = "batch", .first_letters = "b"},
+    {.programs = "ip tc", .anywhere = "exec", .long_options = "batch", .first_letters = "b"},
     {.programs = "tcpdump", .letters = "z"},
     {.programs = "nmap", .long_options = "script script-args"},
     {.programs = "[ test", .single_options = "v R"},
@@ -262,10 +276,10 @@ using WordSpan = std::span<const std::string_view>;
   }
   if (at >= argv.size()) return false;
   const std::string_view subcommand = argv[at];
-  if (listed(
-          subcommand,
-          "citool credential cvsserver daemon difftool fast-import filter-branch for-each-repo gui hook instaweb "
-          "maintenance merge-index mergetool p4 remote-ext remote-fd send-email shell svn upload-archive web--browse"))
+  if (listed(subcommand,
+             "citool credential cvsserver daemon difftool fast-import filter-branch for-each-repo gui hook instaweb "
+             "maintenance merge-index mergetool p4 remote-ext remote-fd send-email shell submodule--helper svn "
+             "upload-archive web--browse"))
     return true;
   if (at >= words && listed(subcommand, "config alias")) return true;
   constexpr HidingArguments options{
@@ -312,6 +326,7 @@ using WordSpan = std::span<const std::string_view>;
   if (argv.empty() || words == 0) return true;
   const std::string_view program = argv[0].substr(argv[0].rfind('/') + 1);
   const std::string_view plain = without_version(program);
+  const std::string_view tail = program.substr(program.rfind('-') + 1);  // x86_64-linux-gnu-gcc
   const bool versioned = plain.size() != program.size() && !plain.empty();
   if (program.starts_with("ld-linux") || program.starts_with("ld-musl") || program.starts_with("ld.so")) return true;
   if (runs_arguments(program) || (versioned && runs_arguments(plain)))
@@ -325,7 +340,9 @@ using WordSpan = std::span<const std::string_view>;
   if (listed(program, "find gfind") && find_hides(argv, words)) return true;
   if (listed(program, "yarn yarnpkg pnpm") && words == 1) return true;
   for (const HidingArguments& table : hiding_arguments) {
-    if (!listed(program, table.programs) && !(versioned && listed(plain, table.programs))) continue;
+    if (!listed(program, table.programs) && !(versioned && listed(plain, table.programs)) &&
+        !(tail.size() != program.size() && listed(tail, table.programs)))
+      continue;
     for (std::size_t i = 1; i < argv.size(); ++i)
       if (!argv[i].empty() && (listed(argv[i], table.anywhere) || (i >= from && hides_by(table, argv[i])))) return true;
     const bool letters_without_dash =

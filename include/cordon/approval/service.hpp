@@ -64,10 +64,14 @@ class Question {
         options_(std::move(options)) {
     const Action& action = request_->action();
     std::vector<std::string> argv = action.command().elements();
-    if (options_->mask) argv = options_->mask(std::move(argv));
+    std::string reason = request_->reason();
+    if (options_->mask) {
+      argv = options_->mask(std::move(argv));
+      reason = masked_words(reason);
+    }
     if (!turn.core_) refuse_turn();
     std::vector<Event> events;
-    events.emplace_back(ApprovalAsked{request_->id(), request_->tool(), request_->call_id(), request_->reason(),
+    events.emplace_back(ApprovalAsked{request_->id(), request_->tool(), request_->call_id(), std::move(reason),
                                       action.mode(), std::move(argv), action.scope().workspace_root,
                                       action.working_directory(), action.digest()});
     const std::vector<Event> told = options_->observer ? events : std::vector<Event>();
@@ -140,6 +144,19 @@ class Question {
                         "an approval was asked for in a turn that has ended; begin a turn and ask in that");
   }
 
+  /// A text as the log is to show it, which masks words.
+  [[nodiscard]] std::string masked_words(const std::string& text) const {
+    std::vector<std::string> words{std::string()};
+    for (const char c : text)
+      if (c == ' ')
+        words.emplace_back();
+      else
+        words.back() += c;
+    std::string shown;
+    for (const std::string& word : options_->mask(std::move(words))) shown += (shown.empty() ? "" : " ") + word;
+    return shown;
+  }
+
   static Decision by_policy() { return signed_by("policy", Decision::reject("this session asks for no approvals")); }
 
   /// Whether rules of a session may be about this action, and these are about each of its commands. What is typed is
@@ -158,7 +175,10 @@ class Question {
     const std::vector<ArgvPrefix> prefixes = decision.remember();
     if (prefixes.empty() || !speaks_about(prefixes)) return rules;
     const Action& action = request_->action();
+    const auto commands = commands_for_rules(action);
     for (const ArgvPrefix& prefix : prefixes) {
+      const auto covered = [&](const std::vector<std::string>& command) { return prefixes_cover({prefix}, command); };
+      if (!commands || std::none_of(commands->begin(), commands->end(), covered)) continue;
       if (options_->mask && options_->mask(prefix.words) != prefix.words) return {};
       rules.emplace_back(ApprovalRemembered{request_->id(), prefix.words, prefix.exact, action.mode(),
                                             action.scope().workspace_root, action.working_directory(),

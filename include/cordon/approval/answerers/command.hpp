@@ -115,6 +115,7 @@ class CommandAnswerer {
     if (exited == nullptr) return Decision::unavailable(program_.program() + " could not be run, or was ended");
     if (exited->code != 0)
       return Decision::unavailable(program_.program() + " ended with status " + std::to_string(exited->code));
+    if (done.out.dropped() != 0) return Decision::unavailable(program_.program() + " printed more than an answer");
     return read(done.out.text(), request.id());
   }
 

@@ -239,7 +239,19 @@ class PrefixRules {
     for (const PrefixRule& rule : rules_)
       if (rule.prefix.begins(command) && (longest == nullptr || reach(rule) > reach(*longest))) longest = &rule;
     return longest != nullptr && longest->decision == RuleDecision::allow &&
-           !(longest->max_mode && mode.wider_than(*longest->max_mode)) && prefixes_cover({longest->prefix}, command);
+           !(longest->max_mode && mode.wider_than(*longest->max_mode)) && prefixes_cover({longest->prefix}, command) &&
+           !evades_exception(*longest, command);
+  }
+
+  /// Whether an option stands where a longer rule that does not allow has its word: `git -P push` beside one about `git
+  /// push`.
+  [[nodiscard]] bool evades_exception(const PrefixRule& rule, const std::vector<std::string>& command) const {
+    const std::size_t next = rule.prefix.words.size();
+    if (command.size() <= next || !command[next].starts_with('-')) return false;
+    return std::any_of(rules_.begin(), rules_.end(), [&](const PrefixRule& other) {
+      return other.decision != RuleDecision::allow && other.prefix.words.size() > next &&
+             std::equal(rule.prefix.words.begin(), rule.prefix.words.end(), other.prefix.words.begin());
+    });
   }
 
   /// Whether the rule is about these commands: all of them when it allows, any of them otherwise.
@@ -267,7 +279,8 @@ class PrefixRules {
     if (rule.decision != RuleDecision::allow && rule.max_mode)
       refuse(at, words, "has a max_mode, which is for one that allows; leave it out");
     for (std::size_t other = 0; other != at; ++other)
-      if (rules_[other].prefix == rule.prefix && rules_[other].decision != rule.decision)
+      if (rules_[other].prefix == rule.prefix &&
+          (rules_[other].decision != rule.decision || rules_[other].max_mode != rule.max_mode))
         refuse(at, words,
                "decides otherwise than rule " + std::to_string(other + 1) +
                    ", which has the same prefix; keep one of them");

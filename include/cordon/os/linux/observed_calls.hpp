@@ -93,12 +93,20 @@ inline constexpr ObservedCallRow observed_calls[] = {
     {SYS_renameat, "renameat", FileEffect::rename_link, 0, 1, 2, 3},
 };
 
-/// The row of a system call, or null. Reads the table only, and is safe in a process that shares its parent's memory.
-[[nodiscard]] constexpr const ObservedCallRow* observed_call(std::uint64_t number) noexcept {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+
+/// The row of a system call, or null. Reads the table only, and is safe in a process that shares its parent's memory
+/// and the storage of one of its threads: see process/keeper.hpp.
+[[nodiscard]] [[clang::disable_sanitizer_instrumentation]] __attribute__((
+    no_sanitize("address", "undefined", "thread"), no_stack_protector)) constexpr const ObservedCallRow*
+observed_call(std::uint64_t number) noexcept {
   for (const ObservedCallRow& row : observed_calls)
     if (row.number == number) return &row;
   return nullptr;
 }
+
+#pragma GCC diagnostic pop
 
 /// The flags with which an open may change something.
 inline constexpr std::uint32_t changing_flags = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
