@@ -155,19 +155,22 @@ class AskedTerminal {
   /// The next key. What comes together, as what is pasted and the arrow keys do, is none; an interrupt among it is.
   [[nodiscard]] Typed key() const noexcept {
     constexpr std::chrono::milliseconds apart{30};
-    Typed typed{wait_for(POLLIN)};
+    Typed typed{};
     std::size_t count = 0;
     bool interrupted = false;
-    while (typed.event == Event::ready) {
-      char keys[64];
-      const long got = os::read_some<K>(terminal_.get(), std::as_writable_bytes(std::span(keys)));
-      if (got == 0 || (got < 0 && got != -EAGAIN)) return {Event::gone};
-      const std::string_view read(keys, static_cast<std::size_t>(std::max(got, 0L)));
-      interrupted = interrupted || read.find(interrupt) != std::string_view::npos;
-      count += read.size();
-      if (read.size() == 1) typed.key = read.front();
-      typed.event = wait_for(POLLIN, Clock::now() + apart);
-    }
+    do {  // also again when the kernel woke us for nothing
+      typed.event = wait_for(POLLIN);
+      while (typed.event == Event::ready) {
+        char keys[64];
+        const long got = os::read_some<K>(terminal_.get(), std::as_writable_bytes(std::span(keys)));
+        if (got == 0 || (got < 0 && got != -EAGAIN)) return {Event::gone};
+        const std::string_view read(keys, static_cast<std::size_t>(std::max(got, 0L)));
+        interrupted = interrupted || read.find(interrupt) != std::string_view::npos;
+        count += read.size();
+        if (read.size() == 1) typed.key = read.front();
+        typed.event = wait_for(POLLIN, Clock::now() + apart);
+      }
+    } while (typed.event == Event::nothing && count == 0);
     if (typed.event != Event::nothing) return typed;
     return {Event::ready, interrupted ? interrupt : count == 1 ? typed.key : '\0'};
   }
