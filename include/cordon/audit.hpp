@@ -303,17 +303,14 @@ struct Execution {
 /// What uses a grant up.
 struct UseGrant {
   template <SessionLog Log>
-  static void require(const AllowedOnce& grant, const Turn<Log>& turn) {
+  static void require(const AllowedOnce& grant, const Turn<Log>& turn, SandboxMode ceiling) {
     const Action& action = grant.action();  // throws when it was used
     if (grant.turn_ != turn.number() || grant.session_ != turn.core_)
       throw ApprovalError(ErrorCode::approval_outside_turn,
                           "this grant was given in another turn, and ended with that; ask again");
     require_unchanged(action);
-  }
-  /// No wider than whoever runs it may allow, whoever allowed it.
-  template <class Harness>
-  static void require_ceiling(Harness& harness, SandboxMode mode) {
-    if (const SandboxMode ceiling = harness.approvals().options().ceiling; mode.wider_than(ceiling))
+    // Whoever allowed it.
+    if (action.mode().wider_than(ceiling))
       throw ApprovalError(ErrorCode::approval_rejected,
                           "nothing wider than " + std::string(ceiling.name()) + " runs with this harness");
   }
@@ -327,9 +324,8 @@ struct UseGrant {
   template <class Harness, SessionLog Log, ArgvMask Mask>
   [[nodiscard]] static Running start(Turn<Log>& turn, Harness& harness, const AllowedOnce& grant, const Mask& mask,
                                      Followed followed) {
-    require(grant, turn);
+    require(grant, turn, harness.approvals().options().ceiling);
     const Action& action = grant.action();
-    if constexpr (requires { harness.approvals(); }) require_ceiling(harness, action.mode());
     const auto recheck = [&] { require_unchanged(action); };
     return action.mode().visit([&]<Mode M>(M) {
       const Policy<M> policy = grant.policy<M>();

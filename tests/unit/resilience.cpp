@@ -19,10 +19,11 @@ using process::RunOptions;
 
 namespace {
 
-/// The real kernel, but for one call. The keeper and the child share this program's memory, so they count on where the
-/// parent was. The keeper's closing of descriptors does not count: nothing depends on it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
+
+/// The real kernel, but for one call. The keeper and the child share this program's memory, so they count on where the
+/// parent was. The keeper's closing of descriptors does not count: nothing depends on it.
 struct FakeKernel {
   static inline int refuse_at = 0;  ///< the number of the set-up call that fails; 0 for none
   static inline int refusal = EMFILE;

@@ -4,6 +4,7 @@
 // The action that somebody approves: frozen, whole, and the very one that then runs.
 
 #include <algorithm>
+#include <array>
 #include <cordon/argv.hpp>
 #include <cordon/detail/sha256.hpp>
 #include <cordon/error.hpp>
@@ -29,25 +30,23 @@ struct ExecutableIdentity {
   FileIdentity file = {};
   std::uint64_t size = 0;
   std::int64_t changed = 0;  ///< nanoseconds since 1970; the kernel sets it, no program can
-  bool per_process = false;  ///< looked up through /proc, where each process finds another; nothing else is known then
   friend bool operator==(const ExecutableIdentity&, const ExecutableIdentity&) = default;
 
-  /// Whether this path is, or can be, another file for another process.
-  [[nodiscard]] static bool leads_through_proc(const std::string& path) {
-    const std::vector<os::PassedLink> links = os::links_on(path);
-    return os::is_within(os::resolved(path), "/proc") ||
-           std::any_of(links.begin(), links.end(),
-                       [](const os::PassedLink& link) { return os::is_within(link.holder, "/proc"); });
+  /// Where a program of this name is looked for, one after the other.
+  [[nodiscard]] static std::vector<std::string> candidates(const std::string& program,
+                                                           const std::vector<std::string>& environment,
+                                                           const std::string& directory) {
+    std::vector<std::string> paths = process::detail::exec_candidates(program, environment);
+    for (std::string& path : paths)
+      if (!path.starts_with('/')) path = directory + "/" + path;
+    return paths;
   }
 
   /// The program that these options would run by this name.
   [[nodiscard]] static ExecutableIdentity of(const std::string& program, const std::vector<std::string>& environment,
                                              const std::string& directory) {
-    for (std::string candidate : process::detail::exec_candidates(program, environment)) {
-      if (!candidate.starts_with('/')) candidate = directory + "/" + candidate;
+    for (const std::string& candidate : candidates(program, environment, directory)) {
       ExecutableIdentity found;
-      found.per_process = leads_through_proc(candidate);
-      if (found.per_process) return found;
       os::FileTimes times;
       if (!os::executable(candidate) || os::canonical_path(candidate, found.path) < 0 ||
           os::times_of(found.path, times) < 0 || !times.facts.regular())
@@ -58,6 +57,17 @@ struct ExecutableIdentity {
       return found;
     }
     return {};
+  }
+
+  /// Whether `test` holds for a path that is looked at before this program is found there, or for its own.
+  template <class Test>
+  [[nodiscard]] bool found_past(const std::vector<std::string>& paths, Test test) const {
+    for (const std::string& candidate : paths) {
+      if (test(candidate)) return true;
+      std::string canonical;
+      if (os::canonical_path(candidate, canonical) == 0 && canonical == path) return false;
+    }
+    return !path.empty();
   }
 };
 
@@ -94,7 +104,7 @@ class Action {
       : command_(std::move(command)), mode_(mode), scope_(std::move(scope)), options_(std::move(options)) {
     options_.working_directory = directory_of(scope_, options_);
     executable_ = ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory);
-    if (executable_.per_process)
+    if (is_looked_up_in_proc())
       throw ArgvInvalidError("the program " + command_.program() +
                              " is looked up through /proc, where each process finds another; name the program itself");
     environment_ = EnvironmentDelta::between(process::ambient_environment(), options_.environment);
@@ -144,7 +154,7 @@ class Action {
   [[nodiscard]] bool unchanged() const {
     return ExecutableIdentity::of(command_.program(), options_.environment, options_.working_directory) ==
                executable_ &&
-           places_of(scope_, options_.working_directory) == places_;
+           !is_looked_up_in_proc() && places_of(scope_, options_.working_directory) == places_;
   }
 
  private:
@@ -152,6 +162,14 @@ class Action {
     const std::string& spelled = options.working_directory.empty() ? scope.workspace_root : options.working_directory;
     std::string found;
     return os::canonical_path(spelled, found) < 0 ? spelled : found;
+  }
+
+  [[nodiscard]] bool is_looked_up_in_proc() const {
+    return executable_.found_past(
+        ExecutableIdentity::candidates(command_.program(), options_.environment, options_.working_directory),
+        [](const std::string& path) {
+          return os::is_within(os::resolved(path), "/proc") || os::led_from(path, std::array{"/proc"});
+        });
   }
 
   /// Which files the directory and the roots are. One that a symlink leads to now is none.

@@ -115,23 +115,15 @@ class ProgramPlaces {
     if ((path + "/").find("/../") != std::string::npos || is_within_any(place, written_)) return true;
     for (; !os::exists(place) && place != "/"; place = os::parent_of(place))
       if (os::is_symlink(place)) return true;  // leads to what is not there yet
-    const std::vector<os::PassedLink> links = os::links_on(path);
-    return std::any_of(links.begin(), links.end(),
-                       [&](const os::PassedLink& link) { return is_within_any(link.holder, written_); });
+    return os::led_from(path, written_);
   }
 
   [[nodiscard]] bool look(const std::string& program) const {
     const std::vector<std::string>& environment = action_.options().environment;
     const std::string& directory = action_.working_directory();
     const ExecutableIdentity found = ExecutableIdentity::of(program, environment, directory);
-    if (found.path.empty()) return false;
-    for (std::string candidate : process::detail::exec_candidates(program, environment)) {
-      if (!candidate.starts_with('/')) candidate = directory + "/" + candidate;
-      if (exchangeable(candidate)) return false;
-      std::string canonical;
-      if (os::canonical_path(candidate, canonical) == 0 && canonical == found.path) return true;
-    }
-    return false;
+    return !found.path.empty() && !found.found_past(ExecutableIdentity::candidates(program, environment, directory),
+                                                    [&](const std::string& path) { return exchangeable(path); });
   }
 
   const Action& action_;

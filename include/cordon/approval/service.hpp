@@ -34,7 +34,7 @@ struct ApprovalOptions {
   SandboxMode ceiling = danger_full_access;
   /// How long an answer may take; then it is `unavailable`, and a late one is dropped.
   std::optional<std::chrono::milliseconds> time_limit = {};
-  /// What the log shows of an argv; all of it when there is none. See MaskSecrets.
+  /// What the log shows of an argv, and of the words of a reason; all of it when there is none. See MaskSecrets.
   std::function<std::vector<std::string>(std::vector<std::string>)> mask = {};
   /// Told of each `approval/asked` and `approval/decided` after it is recorded. What it throws is ignored.
   std::function<void(const Event&)> observer = {};
@@ -102,7 +102,7 @@ class Question {
       for (const ApprovalRemembered& rule : log.state().remembered())
         if (rule.setting == action.setting_digest()) prefixes.push_back({rule.words, rule.exact});
     });
-    if (prefixes.empty() || !speaks_about(prefixes)) return std::nullopt;
+    if (!covered_by(prefixes)) return std::nullopt;
     return signed_by("session-rules", Decision::allow());
   }
 
@@ -153,19 +153,21 @@ class Question {
       else
         words.back() += c;
     std::string shown;
-    for (const std::string& word : options_->mask(std::move(words))) shown += (shown.empty() ? "" : " ") + word;
-    return shown;
+    for (const std::string& word : options_->mask(std::move(words))) shown += word + " ";
+    return shown.substr(0, shown.size() - 1);
   }
 
   static Decision by_policy() { return signed_by("policy", Decision::reject("this session asks for no approvals")); }
 
-  /// Whether rules of a session may be about this action, and these are about each of its commands. What is typed is
-  /// nothing that a rule says.
-  [[nodiscard]] bool speaks_about(const std::vector<ArgvPrefix>& prefixes) const {
-    if (request_->action().is_typed_at()) return false;
-    const auto commands = commands_for_rules(request_->action());
-    return commands && std::all_of(commands->begin(), commands->end(),
-                                   [&](const auto& command) { return prefixes_cover(prefixes, command); });
+  /// The commands of this action, when rules of a session may be about it, and these are about each of them. What is
+  /// typed is nothing that a rule says.
+  [[nodiscard]] std::optional<std::vector<std::vector<std::string>>> covered_by(
+      const std::vector<ArgvPrefix>& prefixes) const {
+    if (prefixes.empty() || request_->action().is_typed_at()) return std::nullopt;
+    auto commands = commands_for_rules(request_->action());
+    const bool all = commands && std::all_of(commands->begin(), commands->end(),
+                                             [&](const auto& command) { return prefixes_cover(prefixes, command); });
+    return all ? std::move(commands) : std::nullopt;
   }
 
   /// What is to be remembered with this decision: nothing unless it speaks about this very action, and has nothing in
@@ -173,12 +175,12 @@ class Question {
   [[nodiscard]] std::vector<Event> rules_of(const Decision& decision) const {
     std::vector<Event> rules;
     const std::vector<ArgvPrefix> prefixes = decision.remember();
-    if (prefixes.empty() || !speaks_about(prefixes)) return rules;
+    const auto commands = covered_by(prefixes);
+    if (!commands) return rules;
     const Action& action = request_->action();
-    const auto commands = commands_for_rules(action);
     for (const ArgvPrefix& prefix : prefixes) {
       const auto covered = [&](const std::vector<std::string>& command) { return prefixes_cover({prefix}, command); };
-      if (!commands || std::none_of(commands->begin(), commands->end(), covered)) continue;
+      if (std::none_of(commands->begin(), commands->end(), covered)) continue;
       if (options_->mask && options_->mask(prefix.words) != prefix.words) return {};
       rules.emplace_back(ApprovalRemembered{request_->id(), prefix.words, prefix.exact, action.mode(),
                                             action.scope().workspace_root, action.working_directory(),

@@ -69,7 +69,7 @@ struct StaticPrefixRule {
   }
 
   [[nodiscard]] constexpr detail::WordSpan prefix() const noexcept { return detail::WordSpan(words).first(count); }
-  // From the end, where two differ: a compiler counts its steps.
+  /// Looked at from the end, where two differ: a compiler counts its steps.
   [[nodiscard]] constexpr bool same_prefix(const StaticPrefixRule& other) const noexcept {
     if (exact != other.exact || count != other.count) return false;
     for (std::size_t i = count; i != 0; --i)
@@ -250,7 +250,7 @@ class PrefixRules {
     if (command.size() <= next || !command[next].starts_with('-')) return false;
     return std::any_of(rules_.begin(), rules_.end(), [&](const PrefixRule& other) {
       return other.decision != RuleDecision::allow && other.prefix.words.size() > next &&
-             std::equal(rule.prefix.words.begin(), rule.prefix.words.end(), other.prefix.words.begin());
+             rule.prefix.begins(other.prefix.words);
     });
   }
 

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cordon/detail/within.hpp>
 #include <cordon/os/linux/fd.hpp>
@@ -223,6 +224,14 @@ struct PassedLink {
     push(target);
   }
   return links;
+}
+
+/// Whether a symlink that is in one of these canonical places leads on the way to `path`.
+template <class Places>
+[[nodiscard]] bool led_from(const std::string& path, const Places& places) {
+  const std::vector<PassedLink> links = links_on(path);
+  return std::any_of(links.begin(), links.end(),
+                     [&](const PassedLink& link) { return cordon::detail::is_within_any(link.holder, places); });
 }
 
 /// Why somebody other than root and `uid` could exchange what is at this canonical path; empty when nobody can.
